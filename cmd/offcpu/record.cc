@@ -93,6 +93,13 @@ std::string NobodyOf(const RecordFlags& flags) {
   return absl::StrCat("no thread is called ", absl::StrJoin(flags.comms, " or "));
 }
 
+// Why a recording is empty; empty for the whole host. `nobody`: what NobodyOf was at its start.
+std::string WhyNothing(const RecordFlags& flags, const std::string& nobody) {
+  const std::string selection = SelectionOf(flags);
+  if (selection.empty()) return "";
+  return nobody.empty() || NobodyOf(flags).empty() ? NothingOf(selection) : nobody;
+}
+
 class ProgressLine {
  public:
   // `selection`: as the user has typed it; empty: the whole host.
@@ -186,17 +193,13 @@ ExitCode RunRecord(const RecordFlags& flags) {
     std::fprintf(stderr, "offcpu: cannot run %s: %s\n", flags.command[0].c_str(), strerror(error));
     return error == ENOENT ? kExitCommandUnknown : kExitCannotRun;
   }
-  const std::string selection = SelectionOf(flags);
   const std::string nobody = NobodyOf(flags);
   if (!nobody.empty()) std::fprintf(stderr, "offcpu: %s so far\n", nobody.c_str());
-  WaitForEnd(**recorder, *config, selection, *length_ns, signals, child.has_value() ? &*child : nullptr);
+  WaitForEnd(**recorder, *config, SelectionOf(flags), *length_ns, signals, child.has_value() ? &*child : nullptr);
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   if (!profile.ok()) return Fail(profile.status());
-  std::string note;
-  if (profile->rows.empty() && !selection.empty()) {
-    note = nobody.empty() || NobodyOf(flags).empty() ? NothingOf(selection) : nobody;
-    std::fprintf(stderr, "offcpu: %s\n", note.c_str());
-  }
+  const std::string note = profile->rows.empty() ? WhyNothing(flags, nobody) : "";
+  if (!note.empty()) std::fprintf(stderr, "offcpu: %s\n", note.c_str());
   if (absl::Status status = WriteResult(flags, *filter, *idle, note, *std::move(profile)); !status.ok()) {
     Fail(status);
     return kExitFailed;

@@ -170,6 +170,15 @@ void WriteWalkMisses(const ProfileStats& stats, ByteSink sink) {
   if (!misses.empty()) sink(absl::StrCat("  not so      ", absl::StrJoin(misses, ", "), "\n"));
 }
 
+void WriteDrops(const ProfileStats& stats, ByteSink sink) {
+  if (stats.drops.empty()) return sink("lost          nothing\n");
+  sink("lost or without a stack\n");
+  for (const Drop& drop : stats.drops) {
+    std::string time = drop.ns == 0 ? "" : FormatDuration(drop.ns);
+    sink(absl::StrFormat("  %-36s %10d  %s\n", Printable(drop.reason), drop.count, time));
+  }
+}
+
 // Is time missing in the profile with it?
 bool TakesTime(const Drop& drop) {
   return std::any_of(kLosses.begin(), kLosses.end(),
@@ -236,15 +245,7 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
     sink(absl::StrFormat("asleep        %d threads slept through the whole recording\n", stats.slept_throughout));
   }
   WriteWalks(stats, sink);
-  if (stats.drops.empty()) {
-    sink("lost          nothing\n");
-    return;
-  }
-  sink("lost or without a stack\n");
-  for (const Drop& drop : stats.drops) {
-    std::string time = drop.ns == 0 ? "" : FormatDuration(drop.ns);
-    sink(absl::StrFormat("  %-36s %10d  %s\n", Printable(drop.reason), drop.count, time));
-  }
+  WriteDrops(stats, sink);
 }
 
 }  // namespace offcpu
