@@ -131,6 +131,26 @@ TEST_P(WhenInColumns, AWaitLiesInThoseThatItLasts) {
   }
 }
 
+// A thread that waits thousands of times a second, whose waits the kernel adds up: no column has more than it is long,
+// so none has the waits of another one.
+TEST(When, WaitsThatAreAddedUpLieInTheirColumns) {
+  const std::unique_ptr<Target> target = Target::Start({"pingpong", "--seconds", "2"});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config = Unthrottled({target->pid()});
+  config.column_ns = kSecond / 64;
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  target->Go();
+  target->AwaitDone();
+  const absl::StatusOr<Profile> profile = (*recorder)->Stop();
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  ASSERT_EQ(profile->times.column_ns, config.column_ns);
+  const std::map<uint32_t, TimeSlice> columns = ColumnsOf(*profile);
+  EXPECT_GE(columns.size(), 100u) << "of 128, at the ends of which it may have waited for a CPU";
+  for (const auto& [column, slice] : columns)
+    EXPECT_LE(slice.blocked_ns + slice.runnable_ns, config.column_ns) << column;
+}
+
 TEST(When, WindowsTogetherHaveTheColumnsOfARecording) {
   Waiter waiter;
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(ConfigFor(waiter));

@@ -10,6 +10,7 @@ import { markOf, nodeChange } from './change.mjs';
 
 export const ROW_PIXELS = 21;
 const STRIP_PIXELS = 4;
+const LEVELS_ABOVE = 2; // that are seen of those that lead to what is zoomed to
 const MIN_LETTERS = 10; // of a name: with less room, it stands behind a sign alone
 const FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
 
@@ -36,11 +37,17 @@ export class FlameGraph {
 
   // matches, files: as barColor takes them
   set(view, zoom, selected, { matches, isFlame, files }) {
-    const isTurned = isFlame !== (this.isFlame ?? false);
+    const isMoved = isFlame !== (this.isFlame ?? false) || zoom !== this.zoom;
     Object.assign(this, { view, zoom, selected, matches, isFlame, files });
     this.show();
-    // The root is seen first.
-    if (isTurned) this.scroller.scrollTop = isFlame ? this.height : 0;
+    if (isMoved && this.bars) this.scroller.scrollTop = this.firstSeen();
+  }
+
+  // Where what is zoomed to is seen with all that there is room for behind it. The root is at an end.
+  firstSeen() {
+    const levels = Math.max(this.bars.level[this.bars.node.indexOf(this.zoom)] - LEVELS_ABOVE, 0);
+    const above = levels * ROW_PIXELS;
+    return this.isFlame ? this.height - above - this.scroller.clientHeight : above;
   }
 
   show() {

@@ -37,6 +37,20 @@ await user.does({
     assert.ok(text.includes('a?[31m??b?c'));
     assert.ok(text.includes('bad\ufffd\ufffdname'));
   },
+  async 'names are text at the pointer and beside the graph, too'() {
+    await browser.open(`${process.argv[2]}#by=process,name`);
+    const { x, y } = await browser.run("document.querySelector('#graph canvas').getBoundingClientRect().toJSON()");
+    await browser.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: x + 40, y: y + 21 + 10 });
+    await user.shows('tip', '<img src=x onerror=alert(1)> (10)');
+    await browser.click(x + 40, y + 21 + 10);
+    await user.shows('details', '<img src=x onerror=alert(1)> (10)');
+    await user.click('#actions button[value=only]');
+    await user.shows('filters', 'only process <img src=x onerror=alert(1)> (10)');
+    assert.equal(await elements(), 0);
+    await user.click('#filters button');
+    await user.click('#path button');
+    await user.until("document.querySelectorAll('#path button').length === 1");
+  },
   async 'a long name leaves the page as wide as it is'() {
     for (const tab of ['graph', 'tree', 'functions']) {
       await user.click(`#tab-${tab}`);

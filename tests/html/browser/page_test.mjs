@@ -215,6 +215,24 @@ const steps = {
     await until("document.getElementById('graph').scrollTop === 0");
     await height('', '');
   },
+  async 'what is zoomed to is seen, and what is behind it'() {
+    const style = (height) => browser.run(`Object.assign(document.getElementById('graph').style,
+      { minHeight: '0', height: '${height}' }) && undefined`);
+    await style('84px'); // four of seven levels: all, process, thread, main, work, lock, futex_wait
+    await focus('#graph canvas');
+    await browser.press('Home');
+    for (let i = 0; i < 5; ++i) await browser.press('ArrowDown');
+    await browser.press('Enter');
+    await until("document.querySelectorAll('#path button').length === 6");
+    await until("document.getElementById('graph').scrollTop === 3 * 21");
+    await choose('layout', 'flame');
+    await until("document.getElementById('graph').scrollTop === 0");
+    await choose('layout', 'icicle');
+    await focus('#graph canvas');
+    await browser.press('Home');
+    await until("document.getElementById('graph').scrollTop === 0");
+    await browser.run("document.getElementById('graph').removeAttribute('style')");
+  },
   async 'the scheduler and the wakers are there when asked for'() {
     const find = async (query) => {
       await browser.run(`(() => { const q = document.getElementById('query'); q.value = '${query}';
