@@ -2,30 +2,17 @@
 
 #include <malloc.h>
 
-#include <chrono>
+#include <utility>
 
 #include "classify/idle.h"
 #include "process/start_thread.h"
 #include "profile/losses.h"
 #include "profile/merge.h"
-#include "symbolize/symbolizer.h"
 
 namespace offcpu {
-namespace {
 
-uint64_t BlockedNs(const Windows& window) {
-  uint64_t sum = 0;
-  for (const std::shared_ptr<const Profile>& piece : window) {
-    for (const ProfileRow& row : piece->rows) sum += row.blocked_ns;
-  }
-  return sum;
-}
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<BlockedTimes>> BlockedTimes::Start(std::shared_ptr<ReaderPool> readers) {
-  if (readers == nullptr) readers = std::make_shared<ReaderPool>();
-  std::unique_ptr<BlockedTimes> times(new BlockedTimes(std::move(readers)));
+absl::StatusOr<std::unique_ptr<BlockedTimes>> BlockedTimes::Start() {
+  std::unique_ptr<BlockedTimes> times(new BlockedTimes());
   absl::StatusOr<std::thread> thread = StartThread("causes", [self = times.get()] { self->Loop(); });
   if (!thread.ok()) return thread.status();
   times->thread_ = *std::move(thread);
@@ -41,19 +28,19 @@ BlockedTimes::~BlockedTimes() {
   if (thread_.joinable()) thread_.join();
 }
 
-void BlockedTimes::Configure(bool is_wanted, IdlePatterns patterns) {
-  auto next = std::make_shared<const IdlePatterns>(std::move(patterns));
+void BlockedTimes::Configure(bool is_wanted) {
   const std::lock_guard lock(mutex_);
   is_wanted_ = is_wanted;
-  patterns_ = std::move(next);
 }
 
-void BlockedTimes::Add(Windows window) {
+void BlockedTimes::Add(std::shared_ptr<EndedWindow> window) {
+  std::shared_ptr<EndedWindow> lost;  // freed without the lock
   const std::lock_guard lock(mutex_);
-  if (!is_wanted_ || window.empty()) return;
+  if (!is_wanted_ || window->empty()) return;
   if (waiting_.size() == kMostWaiting) {
-    sums_.not_told_ns += BlockedNs(waiting_.front());
+    lost = std::move(waiting_.front());
     waiting_.pop_front();
+    sums_.not_told_ns += lost->blocked_ns();
   }
   waiting_.push_back(std::move(window));
   changed_.notify_all();
@@ -69,11 +56,11 @@ void BlockedTimes::Loop() {
   while (true) {
     changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
     if (stop_) return;
-    const Windows window = std::move(waiting_.front());
+    std::shared_ptr<EndedWindow> window = std::move(waiting_.front());
     waiting_.pop_front();
-    const std::shared_ptr<const IdlePatterns> patterns = patterns_;
     lock.unlock();
-    const BlockedSums added = SumsOf(window, *patterns);
+    const BlockedSums added = SumsOf(window);
+    window.reset();
     malloc_trim(0);  // it was much, and the next window is far
     lock.lock();
     if (stop_) return;  // names may be missing
@@ -85,11 +72,9 @@ void BlockedTimes::Loop() {
   }
 }
 
-BlockedSums BlockedTimes::SumsOf(const Windows& window, const IdlePatterns& patterns) {
-  SymbolizerOptions naming;
-  naming.timed_read = TimedReadOn(readers_, kNamesDeadline, [this] { return stop_.load(); });
-  naming.idle = &patterns;
-  const NamedProfile profile = Symbolize(MergeProfiles(window, Everything), naming, &names_);
+// A window that the exporter has, too, gets its names in any case.
+BlockedSums BlockedTimes::SumsOf(const std::shared_ptr<EndedWindow>& window) {
+  const NamedProfile& profile = window->Named([&] { return stop_ && window.use_count() == 1; });
   WaitCauses causes(profile);
   BlockedSums sums;
   for (const NamedRow& row : profile.rows) {

@@ -1,6 +1,6 @@
 // What threads were blocked for, of all windows that have ended: by cause, and whether they only waited for work.
-// Causes and waits for work are recognized by names, so a thread of its own names each window, if the sums are wanted.
-// A window for which that thread has no time is counted without its causes.
+// Causes and waits for work are recognized by names, so a thread of its own takes each window, if the sums are wanted,
+// and names it unless another one has. A window for which that thread has no time is counted without its causes.
 //
 // Threads: any.
 #ifndef OFFCPU_DAEMON_BLOCKED_TIMES_H_
@@ -15,15 +15,11 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "classify/idle_patterns.h"
 #include "classify/wait_cause.h"
-#include "daemon/window_store.h"
-#include "process/reader_pool.h"
-#include "symbolize/name_cache.h"
+#include "export/ended_window.h"
 
 namespace offcpu {
 
@@ -37,35 +33,31 @@ struct BlockedSums {
 class BlockedTimes {
  public:
   static constexpr size_t kMostWaiting = 2;  // windows
-  static constexpr size_t kMaxNameBytes = 8u << 20;
 
-  // ResourceExhausted if there is no thread for it. Files of targets are read on `readers`; null: its own.
-  static absl::StatusOr<std::unique_ptr<BlockedTimes>> Start(std::shared_ptr<ReaderPool> readers = nullptr);
+  // ResourceExhausted if there is no thread for it.
+  static absl::StatusOr<std::unique_ptr<BlockedTimes>> Start();
   // What has not been named by then is not counted.
   ~BlockedTimes();
   BlockedTimes(const BlockedTimes&) = delete;
   BlockedTimes& operator=(const BlockedTimes&) = delete;
 
   // Applies to windows that are added from now on; before that, nothing is counted.
-  void Configure(bool is_wanted, IdlePatterns patterns);
-  // The pieces of one window; at once.
-  void Add(Windows window);
+  void Configure(bool is_wanted);
+  // At once.
+  void Add(std::shared_ptr<EndedWindow> window);
   BlockedSums sums() const;
 
  private:
-  explicit BlockedTimes(std::shared_ptr<ReaderPool> readers) : readers_(std::move(readers)) {}
+  BlockedTimes() = default;
 
   void Loop();
-  BlockedSums SumsOf(const Windows& window, const IdlePatterns& patterns);
+  BlockedSums SumsOf(const std::shared_ptr<EndedWindow>& window);
 
-  const std::shared_ptr<ReaderPool> readers_;
   std::atomic<bool> stop_{false};
-  NameCache names_{kMaxNameBytes};  // of the thread
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool is_wanted_ = false;  // guarded by mutex_, as what follows is
-  std::shared_ptr<const IdlePatterns> patterns_;
-  std::deque<Windows> waiting_;
+  std::deque<std::shared_ptr<EndedWindow>> waiting_;
   BlockedSums sums_;
   std::thread thread_;  // last: it uses all of the above
 };

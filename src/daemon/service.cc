@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "classify/idle_patterns.h"
 #include "daemon/blocked_times.h"
 #include "daemon/control_server.h"
 #include "daemon/control_socket.h"
@@ -26,8 +27,8 @@
 #include "daemon/stack_requests.h"
 #include "daemon/systemd.h"
 #include "daemon/window_export.h"
+#include "export/ended_window.h"
 #include "recorder/listing.h"
-#include "symbolize/symbolizer.h"
 
 namespace offcpu {
 namespace {
@@ -107,6 +108,7 @@ void EndInTime() {
 struct NextConfig {
   DaemonConfig config;
   ExportConfig exporting;
+  IdlePatterns idle;
   std::shared_ptr<const HttpAccess> access;
   std::unique_ptr<HttpServer> http;  // null: none, or the one that there is
 };
@@ -114,12 +116,13 @@ struct NextConfig {
 class Service {
  public:
   Service(const ServiceHooks& hooks, Recording& recording, Dumps& dumps, WindowExport& window_export,
-          BlockedTimes& blocked, ControlServer& server, HttpSource http_source)
+          BlockedTimes& blocked, WindowNames& names, ControlServer& server, HttpSource http_source)
       : hooks_(hooks),
         recording_(recording),
         dumps_(dumps),
         window_export_(window_export),
         blocked_(blocked),
+        names_(names),
         server_(server),
         http_source_(std::move(http_source)),
         http_listen_(recording.config().http.listen),
@@ -182,6 +185,9 @@ class Service {
     absl::StatusOr<DaemonConfig> config = hooks_.read_config();
     if (!config.ok()) return config.status();
     next.config = *std::move(config);
+    absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(next.config.idle_patterns);
+    if (!idle.ok()) return idle.status();
+    next.idle = *std::move(idle);
     absl::StatusOr<ExportConfig> exporting = ExportConfigOf(next.config, http_source_.version);
     if (!exporting.ok()) return exporting.status();
     next.exporting = *std::move(exporting);
@@ -198,8 +204,9 @@ class Service {
   }
 
   void GoOver(NextConfig next) {
-    dumps_.SetIdlePatterns(next.exporting.idle);
-    blocked_.Configure(!next.config.http.listen.empty(), next.exporting.idle);
+    dumps_.SetIdlePatterns(next.idle);
+    names_.SetIdlePatterns(std::move(next.idle));
+    blocked_.Configure(!next.config.http.listen.empty());
     window_export_.Configure(next.exporting);
     server_.SetLimits(ControlLimitsOf(next.config));
     SetLogLevel(LogLevelOf(next.config.log_level));
@@ -217,6 +224,7 @@ class Service {
   Dumps& dumps_;
   WindowExport& window_export_;
   BlockedTimes& blocked_;
+  WindowNames& names_;
   ControlServer& server_;
   const HttpSource http_source_;
   std::string http_listen_;
@@ -234,16 +242,21 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
 
   const absl::StatusOr<DaemonConfig> config = hooks.read_config();
   if (!config.ok()) return config.status();
+  const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(config->idle_patterns);
+  if (!idle.ok()) return idle.status();
   const absl::StatusOr<ExportConfig> exporting = ExportConfigOf(*config, version);
   if (!exporting.ok()) return exporting.status();
   SetLogLevel(LogLevelOf(config->log_level));
   const ControlLimits limits = ControlLimitsOf(*config);
   absl::StatusOr<OwnedFd> socket = OpenSocket(*config, limits);
   if (!socket.ok()) return socket.status();
-  WindowExport window_export(TimedReadOn(hooks.readers, kNamesDeadline, [] { return false; }));
-  const absl::StatusOr<std::unique_ptr<BlockedTimes>> blocked = BlockedTimes::Start(hooks.readers);
+  const auto names = std::make_shared<WindowNames>(hooks.readers);
+  names->SetIdlePatterns(*idle);
+  WindowExport window_export;
+  const absl::StatusOr<std::unique_ptr<BlockedTimes>> blocked = BlockedTimes::Start();
   if (!blocked.ok()) return blocked.status();
-  const auto sink = [&window_export, &times = **blocked](Windows window) {
+  const auto sink = [names, &window_export, &times = **blocked](Windows pieces) {
+    auto window = std::make_shared<EndedWindow>(std::move(pieces), names);
     times.Add(window);
     window_export.Add(std::move(window));
   };
@@ -251,8 +264,8 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   if (!recording.ok()) return recording.status();
   window_export.Configure(*exporting);
   Dumps dumps(**recording, hooks.readers);
-  dumps.SetIdlePatterns(exporting->idle);
-  (*blocked)->Configure(!config->http.listen.empty(), exporting->idle);
+  dumps.SetIdlePatterns(*idle);
+  (*blocked)->Configure(!config->http.listen.empty());
   StackRequests stacks(hooks.readers, hooks.modules(), LoadListing);
   Requests requests(**recording, dumps, stacks, window_export, version);
   const auto answer = [&requests](std::string_view request, const SendReply& send, const IsCancelled& is_cancelled) {
@@ -270,7 +283,7 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
                            .version = version,
                            .check_health = [&recording] { return CheckHealth(**recording); },
                            .control_stats = [&server] { return (*server)->stats(); }};
-  Service service(hooks, **recording, dumps, window_export, **blocked, **server, http);
+  Service service(hooks, **recording, dumps, window_export, **blocked, *names, **server, http);
   service.Run(signals);
   NotifyStopping();
   Log(LogLevel::kInfo, "stopping");
@@ -279,6 +292,11 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   dumps.Stop();
   (*recording)->Interrupt();
   return absl::OkStatus();
+}
+
+absl::Status CheckNamed(const DaemonConfig& config, const std::string& version) {
+  if (absl::Status status = ReadIdlePatterns(config.idle_patterns).status(); !status.ok()) return status;
+  return ExportConfigOf(config, version).status();
 }
 
 }  // namespace offcpu

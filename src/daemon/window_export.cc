@@ -18,12 +18,7 @@ constexpr size_t kUnbounded = SIZE_MAX;
 }  // namespace
 
 absl::StatusOr<ExportConfig> ExportConfigOf(const DaemonConfig& config, const std::string& version) {
-  absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(config.idle_patterns);
-  if (!idle.ok()) return idle.status();
-  absl::StatusOr<ExportConfig> made =
-      MakeExportConfig(config.exporting, config.files, version, [](const char* name) { return getenv(name); });
-  if (made.ok()) made->idle = *std::move(idle);
-  return made;
+  return MakeExportConfig(config.exporting, config.files, version, [](const char* name) { return getenv(name); });
 }
 
 absl::Status WindowExport::Check(const ExportConfig& config) const {
@@ -57,13 +52,13 @@ void WindowExport::Configure(const ExportConfig& config) {
   const auto say = [](bool is_bad, const std::string& line) {
     Log(is_bad ? LogLevel::kWarning : LogLevel::kInfo, line);
   };
-  auto exporter = std::make_unique<Exporter>(config, say, ExporterLimits(), past_, timed_read_);
+  auto exporter = std::make_unique<Exporter>(config, say, ExporterLimits(), past_);
   const std::lock_guard lock(mutex_);
   exporter_ = std::move(exporter);
-  for (WindowPieces& window : std::exchange(held_, {})) exporter_->Add(std::move(window));
+  for (std::shared_ptr<EndedWindow>& window : std::exchange(held_, {})) exporter_->Add(std::move(window));
 }
 
-void WindowExport::Add(WindowPieces window) {
+void WindowExport::Add(std::shared_ptr<EndedWindow> window) {
   const std::lock_guard lock(mutex_);
   if (exporter_ != nullptr) return exporter_->Add(std::move(window));
   if (is_on_) held_.push_back(std::move(window));

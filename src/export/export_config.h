@@ -10,7 +10,6 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "classify/idle_patterns.h"
 #include "export/http_poster.h"
 #include "otlp/otlp_choice.h"
 
@@ -63,7 +62,6 @@ struct ExportConfig {
   uint64_t spool_bytes = 0;
   uint64_t spool_age_ns = 0;
   FileSettings files;
-  IdlePatterns idle = DefaultIdlePatterns();  // what waits for work
 
   bool is_on() const { return !target.url.empty() || !files.directory.empty(); }
   bool operator==(const ExportConfig&) const = default;

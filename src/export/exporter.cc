@@ -12,12 +12,10 @@
 #include "otlp/otlp.h"
 #include "process/start_thread.h"
 #include "profile/merge.h"
-#include "symbolize/symbolizer.h"
 
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxNameBytes = 8u << 20;
 constexpr uint64_t kInMemory = uint64_t{1} << 63;  // in the number of a record that is not on disk
 constexpr std::chrono::seconds kPatience(60);      // without anything new, until what waits is looked at for its age
 
@@ -56,24 +54,15 @@ std::vector<Drop> Since(const std::vector<Drop>& before, const std::vector<Drop>
 
 bool IsLater(Fate fate) { return fate == Fate::kLater || fate == Fate::kRestLater; }
 
-uint64_t DurationOf(const WindowPieces& pieces) {
-  uint64_t ns = 0;
-  for (const auto& piece : pieces) ns += piece->duration_ns;
-  return ns;
-}
-
 }  // namespace
 
-Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits, std::optional<ExporterPast> past,
-                   TimedRead timed_read)
+Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits, std::optional<ExporterPast> past)
     : config_(config),
       say_(std::move(say)),
-      timed_read_(std::move(timed_read)),
       limits_(limits),
       spool_(OpenSpool(config, say_)),
       poster_(config.target),
-      answers_(config.shown_url, say_),
-      names_(kMaxNameBytes) {
+      answers_(config.shown_url, say_) {
   if (past.has_value()) {
     stats_ = std::move(past->stats);
     losses_ = std::exchange(stats_.losses, {});
@@ -129,16 +118,16 @@ void Exporter::SpoolMemory() {
   }
 }
 
-void Exporter::Add(WindowPieces window) {
-  if (window.empty()) return;
-  WindowPieces lost;  // freed without the lock
+void Exporter::Add(std::shared_ptr<EndedWindow> window) {
+  if (window->empty()) return;
+  std::shared_ptr<EndedWindow> lost;  // freed without the lock
   const std::lock_guard lock(mutex_);
   ++stats_.windows;
   windows_.push_back(std::move(window));
   if (windows_.size() > limits_.windows) {
     lost = std::move(windows_.front());
     windows_.pop_front();
-    LoseLocked(kEncoderBusy, 1, DurationOf(lost));
+    LoseLocked(kEncoderBusy, 1, lost->duration_ns());
   }
   added_.notify_one();
 }
@@ -148,20 +137,17 @@ void Exporter::EncodeLoop() {
   while (true) {
     added_.wait(lock, [this] { return stop_ || !windows_.empty(); });
     if (windows_.empty()) return;
-    const WindowPieces pieces = std::move(windows_.front());
+    std::shared_ptr<EndedWindow> window = std::move(windows_.front());
     windows_.pop_front();
     lock.unlock();
-    Encode(pieces);
+    Encode(window->Named());
+    window.reset();
     malloc_trim(0);  // it was much, and the next window is far
     lock.lock();
   }
 }
 
-void Exporter::Encode(const WindowPieces& pieces) {
-  SymbolizerOptions naming;
-  naming.timed_read = timed_read_;
-  naming.idle = &config_.idle;
-  NamedProfile window = Symbolize(MergeProfiles(pieces, Everything), naming, &names_);
+void Exporter::Encode(const NamedProfile& window) {
   if (!config_.files.directory.empty()) WriteFile(window);
   if (config_.target.url.empty()) return;
 

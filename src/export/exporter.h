@@ -26,20 +26,16 @@
 #include "absl/status/status.h"
 #include "export/answer_log.h"
 #include "export/delivery.h"
+#include "export/ended_window.h"
 #include "export/export_config.h"
 #include "export/http_poster.h"
 #include "export/pprof_files.h"
 #include "export/refusals.h"
 #include "export/spool.h"
-#include "process/timed_read.h"
 #include "profile/named_profile.h"
 #include "profile/profile.h"
-#include "symbolize/name_cache.h"
 
 namespace offcpu {
-
-// The pieces of one window, in order.
-using WindowPieces = std::vector<std::shared_ptr<const Profile>>;
 
 struct ExporterLimits {
   size_t windows = 2;               // that wait to be encoded; with one more the oldest is lost
@@ -74,18 +70,18 @@ class Exporter {
   // For what a person should know, one line.
   using Say = AnswerLog::Say;
 
-  // Files of targets are read by `timed_read`; null: at once. What cannot be used, and that is said: where the spool's
+  // What cannot be used, and that is said: where the spool's
   // directory cannot, what waits is in memory; where a thread cannot be started, windows or requests wait, and are
   // lost.
   Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits = {},
-           std::optional<ExporterPast> past = std::nullopt, TimedRead timed_read = nullptr);
+           std::optional<ExporterPast> past = std::nullopt);
   // Stops.
   ~Exporter();
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
 
   // At once, whatever the state of disk and collector.
-  void Add(WindowPieces window);
+  void Add(std::shared_ptr<EndedWindow> window);
   // Windows that were added are on disk when it returns, within seconds, and sending ends; what the disk does not take
   // even now is lost. One call; none of the others after it.
   ExporterPast Stop();
@@ -95,7 +91,7 @@ class Exporter {
  private:
   void Begin(const char* name, std::function<void()> loop, std::thread* thread) const;
   void EncodeLoop();
-  void Encode(const WindowPieces& pieces);
+  void Encode(const NamedProfile& window);
   void WriteFile(const NamedProfile& window);
   void Keep(std::vector<SpoolRecord> records);
   bool IsSpooled(const SpoolRecord& record);
@@ -113,7 +109,6 @@ class Exporter {
 
   const ExportConfig config_;
   const Say say_;
-  const TimedRead timed_read_;
   const ExporterLimits limits_;
   const std::unique_ptr<Spool> spool_;  // null: none
   HttpPoster poster_;                   // of the sender, as the next two are
@@ -124,14 +119,13 @@ class Exporter {
   absl::StatusCode files_error_ = absl::StatusCode::kOk;
   std::atomic<absl::StatusCode> spool_error_ = absl::StatusCode::kOk;  // the sender's, too
   std::vector<Drop> told_;
-  NameCache names_;
   std::mt19937_64 random_{std::random_device()()};  // of the sender
 
   mutable std::mutex mutex_;
-  std::condition_variable added_;     // to windows_
-  std::condition_variable to_send_;   // or stop_
-  std::deque<WindowPieces> windows_;  // guarded by mutex_, as what follows is
-  std::deque<SpoolRecord> memory_;    // newer than what is on disk
+  std::condition_variable added_;                     // to windows_
+  std::condition_variable to_send_;                   // or stop_
+  std::deque<std::shared_ptr<EndedWindow>> windows_;  // guarded by mutex_, as what follows is
+  std::deque<SpoolRecord> memory_;                    // newer than what is on disk
   size_t memory_bytes_ = 0;
   uint64_t memory_records_ = 0;   // ever
   uint64_t sending_ = 0;          // number of the record in memory that is being sent

@@ -23,6 +23,7 @@
 #include "otlp/otlp.h"
 #include "pprof/pprof.h"
 #include "symbolize/symbolizer.h"
+#include "tests/export/windows.h"
 
 namespace offcpu {
 namespace {
@@ -206,7 +207,7 @@ int RunFleet(const std::string& url, size_t hosts, uint64_t seconds, uint64_t pe
       std::this_thread::sleep_until(start + due);
       const uint64_t now =
           static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
-      exporters[i]->Add({machines[i]->AWindow(now - period * kSecond, period * kSecond)});
+      exporters[i]->Add(Ended({machines[i]->AWindow(now - period * kSecond, period * kSecond)}));
     }
     std::this_thread::sleep_until(start + std::chrono::seconds(round * period));
     PrintFleet((std::to_string(round * period) + " s").c_str(), exporters);

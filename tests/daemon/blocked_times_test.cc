@@ -14,6 +14,7 @@
 #include "process/module.h"
 #include "process/owned_fd.h"
 #include "process/reader_pool.h"
+#include "tests/export/windows.h"
 
 namespace offcpu {
 namespace {
@@ -32,12 +33,12 @@ Profile AProfile(uint64_t lock_ns, uint64_t sleep_ns) {
   return profile;
 }
 
-Windows AWindow(uint64_t lock_ns, uint64_t sleep_ns) {
-  return {std::make_shared<const Profile>(AProfile(lock_ns, sleep_ns))};
+std::shared_ptr<EndedWindow> AWindow(uint64_t lock_ns, uint64_t sleep_ns) {
+  return Ended({std::make_shared<const Profile>(AProfile(lock_ns, sleep_ns))});
 }
 
 // Whose names are in so many files.
-Windows AWindowWithModules(int modules) {
+std::shared_ptr<EndedWindow> AWindowWithModules(int modules, std::shared_ptr<ReaderPool> readers) {
   Profile profile = AProfile(100, 20);
   UserStack stack;
   for (int i = 0; i < modules; ++i) {
@@ -49,7 +50,7 @@ Windows AWindowWithModules(int modules) {
   }
   profile.user_stacks.push_back({.stack = std::move(stack)});
   profile.rows[0].user_stack = 1;  // what no row has is not named
-  return {std::make_shared<const Profile>(std::move(profile))};
+  return Ended({std::make_shared<const Profile>(std::move(profile))}, std::move(readers));
 }
 
 uint64_t Total(const BlockedSums& sums) {
@@ -69,7 +70,7 @@ uint64_t Of(const BlockedSums& sums, WaitCause cause) { return sums.work_ns[stat
 
 TEST(BlockedTimesTest, AreByCause) {
   const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
-  times->Configure(true, {});
+  times->Configure(true);
   times->Add(AWindow(100, 20));
   times->Add(AWindow(3, 1));
   const BlockedSums sums = Await(*times, 124);
@@ -82,10 +83,10 @@ TEST(BlockedTimesTest, AreByCause) {
 TEST(BlockedTimesTest, NothingIsNamedThatIsNotWanted) {
   const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
   times->Add(AWindow(100, 20));
-  times->Configure(false, {});
+  times->Configure(false);
   times->Add(AWindow(100, 20));
-  times->Configure(true, {});
-  times->Add({});
+  times->Configure(true);
+  times->Add(Ended({}));
   times->Add(AWindow(1, 0));
   EXPECT_EQ(Total(Await(*times, 1)), 1u);
 }
@@ -93,10 +94,9 @@ TEST(BlockedTimesTest, NothingIsNamedThatIsNotWanted) {
 // However many there are at a time, their time is all there.
 TEST(BlockedTimesTest, WhatThereIsNoTimeForIsCountedWithoutItsCause) {
   const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
-  times->Configure(true, {});
+  times->Configure(true);
   constexpr uint64_t kWindows = 1000;
-  const Windows window = AWindow(100, 20);
-  for (uint64_t i = 0; i < kWindows; ++i) times->Add(window);
+  for (uint64_t i = 0; i < kWindows; ++i) times->Add(AWindow(100, 20));
   const BlockedSums sums = Await(*times, kWindows * 120);
   EXPECT_EQ(Total(sums), kWindows * 120);
   EXPECT_GT(sums.not_told_ns, 0u) << "one takes longer to name than to add";
@@ -108,9 +108,9 @@ TEST(BlockedTimesTest, NamesThatCouldNotBeReadAreTold) {
   std::shared_ptr<ReaderPool::Task> hangs;
   const auto hang = [end = read.get_future().share()] { end.wait(); };
   ASSERT_EQ(readers->Submit({}, std::chrono::hours(1), hang, &hangs), ReadTaken::kYes);
-  const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start(readers);
-  times->Configure(true, {});
-  times->Add(AWindowWithModules(2));
+  const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
+  times->Configure(true);
+  times->Add(AWindowWithModules(2, readers));
   const BlockedSums sums = Await(*times, 120);
   ASSERT_EQ(sums.lost_names.size(), 1u);
   EXPECT_EQ(sums.lost_names[0].reason, "names of a module not read in time");
@@ -125,15 +125,14 @@ TEST(BlockedTimesTest, ItsEndWaitsForNoRead) {
   std::shared_ptr<ReaderPool::Task> hangs;
   const auto hang = [end = read.get_future().share()] { end.wait(); };
   ASSERT_EQ(readers->Submit({}, std::chrono::hours(1), hang, &hangs), ReadTaken::kYes);
-  std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start(readers);
-  times->Configure(true, {});
-  const Windows window = AWindowWithModules(400);
+  std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
+  times->Configure(true);
   // There is room for one more than may wait when one is being named.
-  for (size_t i = 0; i < BlockedTimes::kMostWaiting; ++i) times->Add(window);
+  for (size_t i = 0; i < BlockedTimes::kMostWaiting; ++i) times->Add(AWindowWithModules(400, readers));
   uint64_t not_told_ns = 0;
   do {
     not_told_ns = times->sums().not_told_ns;
-    times->Add(window);
+    times->Add(AWindowWithModules(400, readers));
   } while (times->sums().not_told_ns != not_told_ns);
   times.reset();
   read.set_value();

@@ -6,6 +6,7 @@
 #include "fake_recorder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/export/windows.h"
 
 namespace offcpu {
 namespace {
@@ -110,7 +111,7 @@ TEST(MetricsTest, WhatIsExportedIsThereIfSomethingIs) {
   config.target.url = "http://collector.invalid/";
   config.target.proxy = "http://127.0.0.1:1";  // where nobody listens
   window_export.Configure(config);
-  window_export.Add({std::make_shared<const Profile>()});
+  window_export.Add(Ended({std::make_shared<const Profile>()}));
   EXPECT_THAT(FormatMetrics(*recording, window_export, BlockedSums(), HttpStats(), ControlStats(), "1"),
               AllOf(HasSubstr("offcpud_export_windows_total 1\n"),
                     HasSubstr("offcpud_export_lost_total{reason=\"too old\"} 0\n"),

@@ -11,6 +11,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/export/windows.h"
 
 namespace offcpu {
 namespace {
@@ -39,11 +40,11 @@ class WindowExportTest : public ::testing::Test {
       files += file.path().extension() == ".gz" ? 1 : 0;
     return files;
   }
-  static WindowPieces AWindow() {
+  static std::shared_ptr<EndedWindow> AWindow() {
     Profile profile;
     profile.start_unix_ns = 1'790'000'000'000'000'000;
     profile.duration_ns = 1;
-    return {std::make_shared<const Profile>(std::move(profile))};
+    return Ended({std::make_shared<const Profile>(std::move(profile))});
   }
 
   std::string directory_;

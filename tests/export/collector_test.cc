@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "otelcol.h"
+#include "tests/export/windows.h"
 
 namespace offcpu {
 namespace {
@@ -68,7 +69,7 @@ class CollectorTest : public ::testing::Test {
   }
 
   void AddWindows(uint64_t first, uint64_t last) {
-    for (uint64_t number = first; number <= last; ++number) exporter_->Add({AWindow(number)});
+    for (uint64_t number = first; number <= last; ++number) exporter_->Add(Ended({AWindow(number)}));
   }
 
   ExporterStats AwaitSent(uint64_t requests) {

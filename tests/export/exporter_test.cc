@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
+#include "tests/export/windows.h"
 
 namespace offcpu {
 namespace {
@@ -156,7 +157,7 @@ class ExporterTest : public ::testing::Test {
 
 TEST_F(ExporterTest, AWindowArrivesOnce) {
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(7)});
+  exporter->Add(Ended({AWindow(7)}));
   const FakeRequest sent = collector_->AwaitTaken(1)[0];
   EXPECT_TRUE(sent.Has("Content-Encoding: gzip"));
   EXPECT_EQ(MsOf(sent), 7u);
@@ -172,14 +173,14 @@ TEST_F(ExporterTest, AWindowArrivesOnce) {
 
 TEST_F(ExporterTest, PiecesAreOneWindow) {
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1), AWindow(2), AWindow(4)});
+  exporter->Add(Ended({AWindow(1), AWindow(2), AWindow(4)}));
   EXPECT_EQ(MsOf(collector_->AwaitTaken(1)[0]), 7u);
 }
 
 TEST_F(ExporterTest, WindowsWaitWhileTheCollectorIsDownAndComeInOrder) {
   collector_.reset();
   const std::unique_ptr<Exporter> exporter = Start();
-  for (uint64_t i = 1; i <= 10; ++i) exporter->Add({AWindow(i)});
+  for (uint64_t i = 1; i <= 10; ++i) exporter->Add(Ended({AWindow(i)}));
   const ExporterStats waiting =
       AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 10 && s.retries >= 2; });
   EXPECT_EQ(waiting.oldest_unix_ns, AWindow(1)->start_unix_ns);
@@ -206,7 +207,7 @@ TEST_F(ExporterTest, WhatIsNotTakenIsSentAgainTheSame) {
                     {.bytes = ""},
                     {.reads_all = false}});
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(3)});
+  exporter->Add(Ended({AWindow(3)}));
   EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(3));
   const std::vector<FakeRequest> all = collector_->Await(7);
   EXPECT_EQ(all.size(), 7u) << "of eight, one was not read";
@@ -222,7 +223,7 @@ TEST_F(ExporterTest, ASilentCollectorIsAskedAgain) {
   collector_->Then({{.bytes = "", .waits = true}});
   const std::unique_ptr<Exporter> exporter = Start();
   const auto before = std::chrono::steady_clock::now();
-  exporter->Add({AWindow(3)});
+  exporter->Add(Ended({AWindow(3)}));
   EXPECT_EQ(MsOf(collector_->AwaitTaken(1)[0]), 3u);
   const std::vector<FakeRequest> all = collector_->Await(2);
   EXPECT_EQ(all[0].body, all[1].body);
@@ -233,7 +234,7 @@ TEST_F(ExporterTest, TheServerSaysWhenToComeBack) {
   limits_.backoff = {.first = milliseconds(0), .most = milliseconds(0)};
   collector_->Then({HttpReply(503, "", "Retry-After: 1\r\n"), HttpReply(429, "", "Retry-After: 1\r\n")});
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1)});
+  exporter->Add(Ended({AWindow(1)}));
   const std::vector<FakeRequest> all = collector_->Await(3);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_GE(all[1].at - all[0].at, seconds(1));
@@ -243,7 +244,7 @@ TEST_F(ExporterTest, TheServerSaysWhenToComeBack) {
 TEST_F(ExporterTest, WhatIsRefusedIsCountedAndHoldsNothingUp) {
   collector_->Then({HttpReply(400, "bad"), HttpReply(413, "too large"), HttpReply(500, "no"), HttpReply(401, "")});
   const std::unique_ptr<Exporter> exporter = Start();
-  for (uint64_t i = 1; i <= 5; ++i) exporter->Add({AWindow(i)});
+  for (uint64_t i = 1; i <= 5; ++i) exporter->Add(Ended({AWindow(i)}));
   EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(5));
   EXPECT_EQ(collector_->Await(5).size(), 5u) << "each was sent once";
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
@@ -262,7 +263,7 @@ TEST_F(ExporterTest, ABadProfileCostsNoOthers) {
     config_.target.url = config_.shown_url = collector_->url();
     collector_->Then({HttpReply(400, "bad"), taken, HttpReply(400, "bad"), taken});
     const std::unique_ptr<Exporter> exporter = Start();
-    exporter->Add({AWindowOf({"server", "bad one", "client"})});
+    exporter->Add(Ended({AWindowOf({"server", "bad one", "client"})}));
     EXPECT_THAT(MsOf(collector_->AwaitTaken(2)), ElementsAre(6, 6));
     const ExporterStats stats =
         AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 2 && s.requests_waiting == 0; });
@@ -288,7 +289,7 @@ TEST_F(ExporterTest, WhatACollectorHasNoRoomForComesLaterAndTheRestNotAgain) {
     collector_->Then(
         {HttpReply(429, "push series with index 1 and id 3f failed: resource_exhausted", "Retry-After: 1\r\n")});
     const std::unique_ptr<Exporter> exporter = Start();
-    exporter->Add({AWindowOf({"server", "late one", "client"})});
+    exporter->Add(Ended({AWindowOf({"server", "late one", "client"})}));
     const std::vector<FakeRequest> taken = collector_->AwaitTaken(1);
     EXPECT_THAT(ServicesOf(taken[0]), ElementsAre("late one"));
     const ExporterStats stats =
@@ -316,7 +317,7 @@ TEST_F(ExporterTest, ABadProfileDoesNotCostThoseThatThereIsNoRoomFor) {
                                 "2 errors: push series with index 1 and id a failed: invalid_argument: bad; push "
                                 "series with index 2 and id b failed: resource_exhausted: push rate limit exceeded")});
     const std::unique_ptr<Exporter> exporter = Start();
-    exporter->Add({AWindowOf({"server", "bad one", "late one"})});
+    exporter->Add(Ended({AWindowOf({"server", "bad one", "late one"})}));
     const std::vector<FakeRequest> taken = collector_->AwaitTaken(1);
     EXPECT_THAT(ServicesOf(taken[0]), ElementsAre("late one"));
     const ExporterStats stats =
@@ -341,8 +342,8 @@ TEST_F(ExporterTest, WindowsThatHaveBecomeTooOldAreRefusedAndHoldNothingUp) {
   const std::string both = "failed to make a GRPC request: 2 errors: " + too_old("1") + "; " + too_old("0");
   collector_->Then({HttpReply(400, both), HttpReply(400, both), HttpReply(400, both)});
   const std::unique_ptr<Exporter> exporter = Start();
-  for (int i = 0; i < 3; ++i) exporter->Add({AWindowOf({"server", "client"})});
-  exporter->Add({AWindow(4)});
+  for (int i = 0; i < 3; ++i) exporter->Add(Ended({AWindowOf({"server", "client"})}));
+  exporter->Add(Ended({AWindow(4)}));
   EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(4));
   EXPECT_EQ(collector_->Await(4).size(), 4u) << "each once, and whole";
   const ExporterStats stats =
@@ -357,14 +358,14 @@ TEST_F(ExporterTest, WhatACollectorHasKeptIsNotSentAgain) {
   config_.types = *ParseOtlpTypes({"off_cpu", "contentions"});
   collector_->Then({HttpReply(400, "push series with index 1 and id 3f failed: invalid metric name")});
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1)});
+  exporter->Add(Ended({AWindow(1)}));
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
   EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 1u)));
   EXPECT_EQ(stats.losses[0].ns, kSecond / 2);
   ASSERT_EQ(stats.refused.size(), 1u);
   EXPECT_EQ(stats.refused[0].reason, "contentions");
   EXPECT_THAT(stats.last_error, testing::StartsWith("contentions of server: HTTP 400: push series"));
-  exporter->Add({AWindow(2)});
+  exporter->Add(Ended({AWindow(2)}));
   EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(2));
   EXPECT_EQ(collector_->Await(2).size(), 2u);
 }
@@ -397,7 +398,7 @@ TEST_F(ExporterTest, EveryAnswerThatServersWereSeenToGiveIsTaken) {
   collector_->Then(later);
   collector_->Then({HttpReply(200, partial, kProtobuf)});
   const std::unique_ptr<Exporter> exporter = Start();
-  for (uint64_t i = 0; i <= refused.size(); ++i) exporter->Add({AWindow(i + 1)});
+  for (uint64_t i = 0; i <= refused.size(); ++i) exporter->Add(Ended({AWindow(i + 1)}));
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
   EXPECT_EQ(stats.retries, later.size());
   EXPECT_THAT(Lost(stats), ElementsAre(std::pair("refused", refused.size())));
@@ -407,7 +408,7 @@ TEST_F(ExporterTest, EveryAnswerThatServersWereSeenToGiveIsTaken) {
 TEST_F(ExporterTest, WhatACollectorRejectsOfARequestIsCounted) {
   collector_->Then({HttpReply(200, "\x0a\x02\x08\x03", kProtobuf)});  // partial_success {rejected_profiles: 3}
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1)});
+  exporter->Add(Ended({AWindow(1)}));
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
   EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 1u))) << "no more than were sent";
   EXPECT_EQ(stats.losses[0].ns, kSecond);
@@ -418,7 +419,7 @@ TEST_F(ExporterTest, ACollectorCannotForgeLosses) {
   const FakeAnswer forged = HttpReply(200, "\x0a\x0a\x08" + most, kProtobuf);
   collector_->Then({forged, forged, forged});
   const std::unique_ptr<Exporter> exporter = Start();
-  for (int i = 0; i < 3; ++i) exporter->Add({AWindowOf({"server", "client"})});
+  for (int i = 0; i < 3; ++i) exporter->Add(Ended({AWindowOf({"server", "client"})}));
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 3; });
   EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 6u)));
   EXPECT_EQ(stats.losses[0].ns, 3 * kSecond);
@@ -430,7 +431,7 @@ TEST_F(ExporterTest, ASuccessOfAnotherServerIsNone) {
   collector_->Then({HttpReply(200, "<html>log in</html>", "Content-Type: text/html\r\n"),
                     HttpReply(200, "<html>log in</html>", kProtobuf), HttpReply(200, endless, kProtobuf)});
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(3)});
+  exporter->Add(Ended({AWindow(3)}));
   EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(3));
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
   EXPECT_EQ(stats.retries, 3u);
@@ -448,7 +449,7 @@ TEST_F(ExporterTest, RefusalsDoNotFillALog) {
   for (int i = 0; i < 42; ++i) programs.push_back("program" + std::to_string(i));
   collector_->Then(std::vector<FakeAnswer>(43, HttpReply(500, "no")));
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindowOf(programs)});
+  exporter->Add(Ended({AWindowOf(programs)}));
   const ExporterStats stats =
       AwaitStats(*exporter, [](const ExporterStats& s) { return !s.losses.empty() && s.losses[0].count == 42; });
   EXPECT_THAT(stats.last_error, HasSubstr("off_cpu of program")) << "`offcpu status` has it";
@@ -462,10 +463,10 @@ TEST_F(ExporterTest, LossesAreTold) {
   config_.types = *ParseOtlpTypes({"off_cpu", "lost"});
   collector_->Then({HttpReply(400, "")});
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1)});
+  exporter->Add(Ended({AWindow(1)}));
   AwaitStats(*exporter, [](const ExporterStats& s) { return !s.losses.empty(); });
-  exporter->Add({AWindow(2)});
-  exporter->Add({AWindow(3)});
+  exporter->Add(Ended({AWindow(2)}));
+  exporter->Add(Ended({AWindow(3)}));
   const std::vector<FakeRequest> sent = collector_->AwaitTaken(2);
   EXPECT_THAT(Decode(sent[0]).dictionary().string_table(), testing::Contains("refused"));
   EXPECT_THAT(Decode(sent[1]).dictionary().string_table(), Not(testing::Contains("refused"))) << "once";
@@ -476,14 +477,14 @@ TEST_F(ExporterTest, CountersGoOnWithTheNextExporter) {
   collector_.reset();
   config_.spool = "";
   std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1)});
+  exporter->Add(Ended({AWindow(1)}));
   AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 1 && s.retries > 0; });
   const ExporterPast past = exporter->Stop();
   EXPECT_EQ(past.stats.windows, 1u);
   collector_ = std::make_unique<FakeCollector>(port_.number());
   exporter = std::make_unique<Exporter>(
       config_, [](bool, const std::string&) {}, limits_, past);
-  exporter->Add({AWindow(2)});
+  exporter->Add(Ended({AWindow(2)}));
   EXPECT_THAT(Decode(collector_->AwaitTaken(1)[0]).dictionary().string_table(), testing::Contains("no room in memory"));
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
   EXPECT_EQ(stats.windows, 2u);
@@ -493,7 +494,7 @@ TEST_F(ExporterTest, CountersGoOnWithTheNextExporter) {
 
 TEST_F(ExporterTest, WhatWaitsIsSentByWhoStartsNext) {
   collector_.reset();
-  Start()->Add({AWindow(1)});  // and ends
+  Start()->Add(Ended({AWindow(1)}));  // and ends
   EXPECT_TRUE(Said().empty() || Said()[0].find("bad: ") == 0);
   collector_ = std::make_unique<FakeCollector>(port_.number());
   const std::unique_ptr<Exporter> exporter = Start();
@@ -504,13 +505,13 @@ TEST_F(ExporterTest, WithoutASpoolWindowsWaitInMemoryUpToALimit) {
   collector_.reset();
   config_.spool = "";
   const std::unique_ptr<Exporter> one = Start();
-  one->Add({AWindow(1)});
+  one->Add(Ended({AWindow(1)}));
   const uint64_t bytes = AwaitStats(*one, [](const ExporterStats& s) { return s.requests_waiting == 1; }).bytes_waiting;
   limits_.memory_bytes = bytes * 3 + bytes / 2;  // of windows that differ by a few bytes
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1)});
+  exporter->Add(Ended({AWindow(1)}));
   AwaitStats(*exporter, [](const ExporterStats& s) { return s.retries > 0; });  // it may be taken any time, and stays
-  for (uint64_t i = 2; i <= 5; ++i) exporter->Add({AWindow(i)});
+  for (uint64_t i = 2; i <= 5; ++i) exporter->Add(Ended({AWindow(i)}));
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) {
     return s.requests_waiting == 3 && !s.losses.empty() && s.losses[0].count == 2;
   });
@@ -525,7 +526,7 @@ TEST_F(ExporterTest, WithoutASpoolWindowsWaitInMemoryUpToALimit) {
 TEST_F(ExporterTest, WhereTheSpoolCannotBeMemoryServes) {
   std::ofstream(config_.spool) << "a file where the directory should be";
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(6)});
+  exporter->Add(Ended({AWindow(6)}));
   EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(6));
   ASSERT_FALSE(Said().empty());
   EXPECT_THAT(Said()[0], HasSubstr("windows wait in memory"));
@@ -536,10 +537,10 @@ TEST_F(ExporterTest, AFullDiskCostsNothingWhileTheCollectorIsThere) {
   collector_->Then({HttpReply(200, ""), HttpReply(503, ""), HttpReply(400, "")});
   const std::unique_ptr<Exporter> exporter = Start();
   std::ofstream(directory_ + "/filler") << std::string(1 << 20, 'x') << std::flush;
-  exporter->Add({AWindow(1)});
+  exporter->Add(Ended({AWindow(1)}));
   AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
   EXPECT_THAT(exporter->stats().losses, IsEmpty()) << "it was counted as not written only until it was delivered";
-  exporter->Add({AWindow(2)});  // is sent twice, and refused
+  exporter->Add(Ended({AWindow(2)}));  // is sent twice, and refused
   const ExporterStats stats =
       AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 0 && s.retries == 1; });
   EXPECT_THAT(Lost(stats), ElementsAre(std::pair("refused", 1u)));
@@ -552,7 +553,7 @@ TEST_F(ExporterTest, WhatWaitsInMemoryIsWrittenAtTheEndIfTheDiskIsWellAgain) {
   std::unique_ptr<Exporter> exporter = Start();
   const std::string filler = directory_ + "/filler";
   std::ofstream(filler) << std::string(1 << 20, 'x') << std::flush;
-  for (uint64_t i = 1; i <= 3; ++i) exporter->Add({AWindow(i)});
+  for (uint64_t i = 1; i <= 3; ++i) exporter->Add(Ended({AWindow(i)}));
   const ExporterStats waiting = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 3; });
   EXPECT_THAT(waiting.losses, IsEmpty()) << "they may be delivered yet, and a figure of losses never falls";
   std::filesystem::remove(filler);
@@ -574,7 +575,7 @@ TEST_F(ExporterTest, WhatWaitsInMemoryAtTheEndIsLostOnceEach) {
   collector_.reset();
   std::unique_ptr<Exporter> exporter = Start();
   std::ofstream(directory_ + "/filler") << std::string(1 << 20, 'x') << std::flush;
-  for (uint64_t i = 1; i <= 3; ++i) exporter->Add({AWindow(i)});
+  for (uint64_t i = 1; i <= 3; ++i) exporter->Add(Ended({AWindow(i)}));
   AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 3; });
   exporter.reset();
   exporter = Start();
@@ -587,7 +588,7 @@ TEST_F(ExporterTest, WhatWaitsInMemoryAtTheEndIsLostOnceEach) {
 TEST_F(ExporterTest, WhatGoesOnIsSaidOnce) {
   collector_->Then({HttpReply(503, "busy with 17"), HttpReply(503, "busy with 18"), HttpReply(503, "busy with 19")});
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1)});
+  exporter->Add(Ended({AWindow(1)}));
   AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
   exporter->Stop();  // what is said comes after what is counted
   ASSERT_EQ(Said().size(), 2u);
@@ -598,9 +599,9 @@ TEST_F(ExporterTest, WhatGoesOnIsSaidOnce) {
 TEST_F(ExporterTest, WhoAddsIsNeverHeldUp) {
   limits_.windows = 0;  // as if the encoder were busy with another one for ever
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1), AWindow(2)});
-  exporter->Add({AWindow(3)});
-  exporter->Add({});
+  exporter->Add(Ended({AWindow(1), AWindow(2)}));
+  exporter->Add(Ended({AWindow(3)}));
+  exporter->Add(Ended({}));
   const ExporterStats stats = exporter->stats();
   EXPECT_EQ(stats.windows, 2u);
   ASSERT_EQ(stats.losses.size(), 1u);
@@ -613,7 +614,7 @@ TEST_F(ExporterTest, EndsWhileACollectorIsSilent) {
   collector_->Then({{.bytes = "", .waits = true}});
   config_.target.timeout = std::chrono::hours(1);  // longer than a test may take
   std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1)});
+  exporter->Add(Ended({AWindow(1)}));
   collector_->Await(1);  // it has the request, and says nothing
   exporter.reset();
   exporter = Start();
@@ -624,12 +625,12 @@ TEST_F(ExporterTest, ADirectoryForFilesMayComeLater) {
   config_.target.url = "";
   config_.files = {.directory = directory_ + "/later/files", .keep = 10, .bytes = 1u << 20};
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1)});
+  exporter->Add(Ended({AWindow(1)}));
   AwaitStats(*exporter, [](const ExporterStats& s) { return s.files.failed == 1; });
   ASSERT_EQ(Said().size(), 1u);
   EXPECT_THAT(Said()[0], HasSubstr(config_.files.directory));
   std::filesystem::create_directory(directory_ + "/later");
-  exporter->Add({AWindow(2)});
+  exporter->Add(Ended({AWindow(2)}));
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.files.written == 1; });
   EXPECT_EQ(stats.files.failed, 1u);
 }
@@ -638,8 +639,8 @@ TEST_F(ExporterTest, FilesNeedNoCollector) {
   config_.target.url = "";
   config_.files = {.directory = directory_ + "/files", .keep = 10, .bytes = 1u << 20};
   const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add({AWindow(1)});
-  exporter->Add({AWindow(2)});
+  exporter->Add(Ended({AWindow(1)}));
+  exporter->Add(Ended({AWindow(2)}));
   AwaitStats(*exporter, [](const ExporterStats& s) { return s.files.written == 2; });
   EXPECT_FALSE(std::filesystem::exists(config_.spool));
   size_t files = 0;
