@@ -22,7 +22,6 @@
 #include "daemon/config.h"
 #include "daemon/log.h"
 #include "daemon/service.h"
-#include "daemon/window_export.h"
 #include "offcpud/record_from_config.h"
 #include "process/reader_pool.h"
 #include "recorder/recorder.h"
@@ -108,8 +107,7 @@ int Run(const Flags& flags) {
   if (flags.check_config || flags.print_config) {
     const absl::StatusOr<offcpu::DaemonConfig> config = read_config();
     if (!config.ok()) return Fail(config.status());
-    const absl::StatusOr<offcpu::ExportConfig> exporting = offcpu::ExportConfigOf(*config, OFFCPU_VERSION);
-    if (!exporting.ok()) return Fail(exporting.status());
+    if (absl::Status status = offcpu::CheckNamed(*config, OFFCPU_VERSION); !status.ok()) return Fail(status);
     // Without users and control groups that it names, the service would not start either.
     const absl::Status found = offcpu::RecordConfigOf(*config).status();
     if (flags.check_config && !found.ok()) return Fail(found);

@@ -185,12 +185,12 @@ class Service {
     absl::StatusOr<DaemonConfig> config = hooks_.read_config();
     if (!config.ok()) return config.status();
     next.config = *std::move(config);
-    absl::StatusOr<ExportConfig> exporting = ExportConfigOf(next.config, http_source_.version);
-    if (!exporting.ok()) return exporting.status();
-    next.exporting = *std::move(exporting);
     absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(next.config.idle_patterns);
     if (!idle.ok()) return idle.status();
     next.idle = *std::move(idle);
+    absl::StatusOr<ExportConfig> exporting = ExportConfigOf(next.config, http_source_.version);
+    if (!exporting.ok()) return exporting.status();
+    next.exporting = *std::move(exporting);
     if (absl::Status status = window_export_.Check(next.exporting); !status.ok()) return status;
     absl::StatusOr<std::shared_ptr<const HttpAccess>> access = HttpAccess::Load(next.config.http);
     if (!access.ok()) return access.status();
@@ -242,10 +242,10 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
 
   const absl::StatusOr<DaemonConfig> config = hooks.read_config();
   if (!config.ok()) return config.status();
-  const absl::StatusOr<ExportConfig> exporting = ExportConfigOf(*config, version);
-  if (!exporting.ok()) return exporting.status();
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(config->idle_patterns);
   if (!idle.ok()) return idle.status();
+  const absl::StatusOr<ExportConfig> exporting = ExportConfigOf(*config, version);
+  if (!exporting.ok()) return exporting.status();
   SetLogLevel(LogLevelOf(config->log_level));
   const ControlLimits limits = ControlLimitsOf(*config);
   absl::StatusOr<OwnedFd> socket = OpenSocket(*config, limits);
@@ -292,6 +292,11 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   dumps.Stop();
   (*recording)->Interrupt();
   return absl::OkStatus();
+}
+
+absl::Status CheckNamed(const DaemonConfig& config, const std::string& version) {
+  if (absl::Status status = ReadIdlePatterns(config.idle_patterns).status(); !status.ok()) return status;
+  return ExportConfigOf(config, version).status();
 }
 
 }  // namespace offcpu

@@ -29,6 +29,9 @@ struct ServiceHooks {
 // Until a signal ends it.
 absl::Status RunService(const ServiceHooks& hooks, const std::string& version);
 
+// Why the patterns or the export that a configuration names cannot be used.
+absl::Status CheckNamed(const DaemonConfig& config, const std::string& version);
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_DAEMON_SERVICE_H_

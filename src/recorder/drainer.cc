@@ -24,8 +24,9 @@ Drainer::Drainer(std::shared_ptr<Programs> programs, bool settles, size_t queue_
 
 absl::Status Drainer::Start() {
   absl::StatusOr<std::thread> thread = StartThread("drainer", [this] { Loop(); });
-  if (thread.ok()) thread_ = *std::move(thread);
-  return thread.status();
+  if (!thread.ok()) return thread.status();
+  thread_ = *std::move(thread);
+  return absl::OkStatus();
 }
 
 void Drainer::Stop() {

@@ -24,7 +24,7 @@ SharedStack StackPool::Share(const UserStack& stack) {
   pooled->stack = stack;
   pooled->code = CodeOf(stack);
   // The last place that lets go of it takes it out of the pool.
-  const SharedStack shared(pooled.release(), [alive = alive_](const PooledStack* last) {
+  SharedStack shared(pooled.release(), [alive = alive_](const PooledStack* last) {
     alive->stacks.erase(last);
     alive->frames -= last->stack.frames.size();
     delete last;

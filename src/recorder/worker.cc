@@ -72,8 +72,9 @@ Worker::Worker(const RecordConfig& config, const KernelFeatures& features, std::
 
 absl::Status Worker::Start() {
   absl::StatusOr<std::thread> thread = StartThread("worker", [this] { Loop(); });
-  if (thread.ok()) thread_ = *std::move(thread);
-  return thread.status();
+  if (!thread.ok()) return thread.status();
+  thread_ = *std::move(thread);
+  return absl::OkStatus();
 }
 
 void Worker::Stop() {
