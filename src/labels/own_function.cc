@@ -5,6 +5,7 @@
 
 #include "classify/copy_suffix.h"
 #include "classify/glob_match.h"
+#include "process/code_object.h"
 
 namespace offcpu {
 namespace {
@@ -87,6 +88,8 @@ bool IsOwn(const NamedFrame& frame, std::string_view function) {
   // What a runtime interprets is the program, in whatever the runtime keeps its names.
   const bool is_of_library = IsCLibrary(frame.module_name) || IsModule(kRuntimes, frame.module_name);
   if (frame.kind == FrameKind::kInterpreted ? ComesWithInterpreter(function) : is_of_library) return false;
+  // What the virtual machine of Java has made itself is no method.
+  if (IsRuntimePath(frame.module_name) && !Has(function, ".")) return false;
   return !IsOfStandardLibrary(function);
 }
 

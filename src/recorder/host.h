@@ -1,8 +1,8 @@
 // What the pipeline asks of the host that it records: of the running BPF programs, of the targets and of the kernel. A
 // recording asks the real one (recorded_host.h), a test one that is made up.
 //
-// Threads: Look, FindRuntime and ReadStacks run on reader threads, where they may block for ever, and need a host that outlives the
-// pipeline. The worker calls all others, and they do not block.
+// Threads: Look, FindRuntime and ReadStacks run on reader threads, where they may block for ever, and need a host that
+// outlives the pipeline. The worker calls all others, and they do not block.
 #ifndef OFFCPU_RECORDER_HOST_H_
 #define OFFCPU_RECORDER_HOST_H_
 

@@ -26,7 +26,7 @@ namespace offcpu {
 // What a capture is walked with.
 struct CaptureCode {
   std::shared_ptr<const AddressSpace> space;
-  bool whole = true;  // false: the process had more code mapped, of which nothing is known
+  bool whole = true;                   // false: the process had more code mapped, of which nothing is known
   std::shared_ptr<Runtime> runtime{};  // of the process; null: it has none that is known
 };
 

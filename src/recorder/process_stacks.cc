@@ -219,8 +219,7 @@ class Reading {
   std::shared_ptr<const Snapshot> TakeInTime(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
     if (is_stuck_) return nullptr;
     const auto snapshot = std::make_shared<Snapshot>();
-    const auto take = [snapshot, threads, stack_bytes, listing = listing_, modules = modules_,
-                       runtime = runtime_] {
+    const auto take = [snapshot, threads, stack_bytes, listing = listing_, modules = modules_, runtime = runtime_] {
       *snapshot = TakeSnapshot(threads, stack_bytes, listing, *modules, runtime);
     };
     is_stuck_ = !read_({.owner = OwnerOf(pid_), .id = static_cast<uint64_t>(pid_)}, take);

@@ -90,9 +90,8 @@ void RuntimeReads::Tick(uint64_t now_ns) {
   for (auto& [key, process] : processes_) {
     if (!process.waiting.empty() || process.runtime->HasUnread()) Ask(key, process);
   }
-  absl::erase_if(processes_, [this](const auto& entry) {
-    return entry.second.is_done() && entry.second.pace.is_paid(now_ns_);
-  });
+  absl::erase_if(processes_,
+                 [this](const auto& entry) { return entry.second.is_done() && entry.second.pace.is_paid(now_ns_); });
 }
 
 bool RuntimeReads::idle() const {

@@ -16,8 +16,7 @@ constexpr std::string_view kNoTable =
 constexpr std::string_view kGenerated =
     "code that the program has compiled itself: start it with frame pointers, if it has such an option";
 
-constexpr std::string_view kGuessed =
-    "perhaps whole, perhaps code without frame pointers: build or start it with them";
+constexpr std::string_view kGuessed = "perhaps whole, perhaps code without frame pointers: build or start it with them";
 
 std::string GapName(NoUserStack missing, EndReason end) {
   if (missing != NoUserStack::kNone) return DropName(missing, false);

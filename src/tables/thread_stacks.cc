@@ -86,6 +86,13 @@ size_t WriteKernelFrames(const std::vector<NamedFrame>& frames, ByteSink sink) {
   return frames.size();
 }
 
+// "  Inventory.java:88", without its folders; "" if it is not known.
+std::string PlaceText(const FrameLine& line) {
+  if (line.file.empty()) return "";
+  const std::string_view name = line.file.substr(line.file.rfind('/') + 1);
+  return line.line == 0 ? absl::StrCat("  ", Printable(name)) : absl::StrCat("  ", Printable(name), ":", line.line);
+}
+
 // The module stands where it is another one than that of the frame before. Without a symbol it is in the name.
 void WriteUserFrames(const NamedUserStack& stack, std::span<const uint64_t> pcs, size_t number, ByteSink sink) {
   std::optional<size_t> below = FunctionsBelowOwn(stack);
@@ -101,10 +108,12 @@ void WriteUserFrames(const NamedUserStack& stack, std::span<const uint64_t> pcs,
     const bool has_module = frame.named && !frame.module_name.empty() && frame.module_name != module;
     module = frame.module_name;
     for (const FrameLine& line : frame.lines.first(frame.lines.size() - 1))
-      sink(absl::StrFormat("%s     %s  (inlined)\n", is_own() ? "> " : "  ", Printable(line.function)));
-    sink(absl::StrCat(FrameHead(number + i, is_own()), Printable(frame.name()), has_module ? "  " : "",
-                      has_module ? Printable(module) : "", i < pcs.size() ? absl::StrFormat("  0x%016x", pcs[i]) : "",
-                      "  (", std::string(Name(frame.source)), ")\n"));
+      sink(absl::StrFormat("%s     %s%s  (inlined)\n", is_own() ? "> " : "  ", Printable(line.function),
+                           PlaceText(line)));
+    sink(absl::StrCat(FrameHead(number + i, is_own()), Printable(frame.name()), PlaceText(frame.lines.back()),
+                      has_module ? "  " : "", has_module ? Printable(module) : "",
+                      i < pcs.size() ? absl::StrFormat("  0x%016x", pcs[i]) : "", "  (",
+                      std::string(Name(frame.source)), ")\n"));
   }
   const std::string end = EndLabel(stack);
   if (!end.empty()) sink(absl::StrCat("  ", end, "\n"));

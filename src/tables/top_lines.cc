@@ -108,9 +108,8 @@ std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue val
   const size_t before = kStackColumn + ColumnsOf(error);
   const size_t room = columns < before + kMinStackColumns ? kMinStackColumns : columns - before;
   return absl::StrFormat("%10s%s %s %7s %s %s", rates.Value(stack.sums, value), error,
-                         Cell(Shortened(stack.cause, kCauseColumns), kCauseColumns),
-                         PidText(stack.pid, stack.pids), Cell(stack.thread, kThreadNameColumns),
-                         StackText(stack, room));
+                         Cell(Shortened(stack.cause, kCauseColumns), kCauseColumns), PidText(stack.pid, stack.pids),
+                         Cell(stack.thread, kThreadNameColumns), StackText(stack, room));
 }
 
 size_t ShareOfLines(size_t room, size_t first, size_t second) {

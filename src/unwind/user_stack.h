@@ -56,7 +56,7 @@ enum class EndReason : uint8_t {
 inline constexpr int kEndReasonCount = 15;
 
 std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame", "fp", "trampoline", "debug_frame",
-                                    // "runtime"
+                                            // "runtime"
 std::string_view Name(EndReason reason);    // "complete", "stack copy", "no row", ...
 
 struct Frame {

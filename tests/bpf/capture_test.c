@@ -41,10 +41,11 @@ TEST(Capture, RecordHasTheThreadItsCodeAndItsStack)
 	for (__u32 i = 0; i < 17; i++)
 		expected.registers[i] = 1000 + i;
 	expected.registers[7] = SP;
+	expected.at_ns = host.now_ns;
 	expected.code = (struct wire_code){.sequence = sequence_of(task), .hash = hash_of_code(1)};
 	EXPECT_EQ(capture(0x1122, 8192), WIRE_USER_PENDING);
 	ASSERT_EQ(host_records(&captures), 1);
-	EXPECT_EQ(host_record(&captures, 0).length, 280 + 8192);
+	EXPECT_EQ(host_record(&captures, 0).length, 288 + 8192);
 	EXPECT_EQ(host_record(&captures, 0).flags, BPF_RB_NO_WAKEUP);
 	/* Only the beginning says of a piece that there is none. */
 	EXPECT_BYTES(capture_record(0), &expected, __builtin_offsetof(struct wire_capture, pieces));
@@ -196,7 +197,7 @@ TEST(Capture, BufferIsGivenBackAfterEachEnd)
 	EXPECT_EQ(busy_buffers(), 0);
 }
 
-/* A record takes 280 + 4096 + 8 = 4384 bytes, of which the ring holds one. */
+/* A record takes 288 + 4096 + 8 = 4392 bytes, of which the ring holds one. */
 TEST(Capture, RingMayBeFullOrBusy)
 {
 	new_captured(7);

@@ -229,7 +229,9 @@ TEST(Request, ThereIsRoomForSoMany)
 	EXPECT_EQ(host_return_to_user(task), 2);
 }
 
-/* The clock moves 1 us a reading: between the first and the last one it is read for the budget of mappings.
+/*
+ * The clock moves 1 us a reading: between the first and the last one it is read for the capture's time and
+ * for the budget of mappings.
  */
 TEST(Request, TimeIsBookedToTheProcess)
 {
@@ -239,8 +241,8 @@ TEST(Request, TimeIsBookedToTheProcess)
 	host.tick_ns = 1000;
 	host_return_to_user(task);
 	EXPECT_EQ(counted(WIRE_COUNT_CAPTURE_TIME).count, 1);
-	EXPECT_EQ(counted(WIRE_COUNT_CAPTURE_TIME).ns, 2000);
-	EXPECT_EQ(space_of(task, true)->time.spent_ns, 2000);
+	EXPECT_EQ(counted(WIRE_COUNT_CAPTURE_TIME).ns, 3000);
+	EXPECT_EQ(space_of(task, true)->time.spent_ns, 3000);
 }
 
 /* The context is that of the cookie: what it pays for is given back to it. */

@@ -39,7 +39,7 @@ TEST(Pieces, AreCopiedBehindTheStack)
 	expect_piece(first + 1, STACK_END - 0x2000, 4096, WIRE_ABOVE_MORE);
 	EXPECT_EQ(first[2].begin, 0);
 	EXPECT_EQ(capture_record(0)->stack_bytes, 4096);
-	EXPECT_EQ(host_record(&captures, 0).length, 280 + 3 * 4096);
+	EXPECT_EQ(host_record(&captures, 0).length, 288 + 3 * 4096);
 	expect_bytes((const char *)(capture_record(0) + 1), SP, 4096);
 	expect_bytes((const char *)(capture_record(0) + 1) + 4096, OTHER + 0x1000, 4096);
 	expect_bytes((const char *)(capture_record(0) + 1) + 8192, STACK_END - 0x2000, 4096);
@@ -50,7 +50,7 @@ TEST(Pieces, AreAsManyAsTheWalkerAskedFor)
 	new_with_pieces(1, OTHER, OTHER + 0x1000);
 	expect_piece(captured_piece(0), OTHER, 4096, WIRE_ABOVE_MORE);
 	EXPECT_EQ(captured_piece(1)->begin, 0);
-	EXPECT_EQ(host_record(&captures, 0).length, 280 + 2 * 4096);
+	EXPECT_EQ(host_record(&captures, 0).length, 288 + 2 * 4096);
 }
 
 /* The largest stack and four pieces are all that a record has room for. */
@@ -65,7 +65,7 @@ TEST(Pieces, LargestStackHasFourOfThem)
 	host_regs(task)->sp = SP - 8;
 	fill_memory(task, SP - 8, SP);
 	EXPECT_EQ(send_capture(1, 65536, CONTEXT_SWITCH, false), WIRE_USER_PENDING);
-	EXPECT_EQ(host_record(&captures, 0).length, 280 + 65536 + 4 * 4096);
+	EXPECT_EQ(host_record(&captures, 0).length, 288 + 65536 + 4 * 4096);
 	expect_piece(&capture_record(0)->pieces[3], OTHER + 0x3000, 4096, WIRE_ABOVE_MORE);
 	expect_bytes((const char *)(capture_record(0) + 1) + 65536 + 3 * 4096, OTHER + 0x3000, 4096);
 }
@@ -155,7 +155,7 @@ TEST(Pieces, OfAnEarlierCaptureAreNone)
 	bpf_map_delete_elem(&stack_hints, &tid);
 	EXPECT_EQ(captured_piece(0)->begin, 0);
 	EXPECT_EQ(captured_piece(1)->begin, 0);
-	EXPECT_EQ(host_record(&captures, 1).length, 280 + 4096);
+	EXPECT_EQ(host_record(&captures, 1).length, 288 + 4096);
 }
 
 TEST(Pieces, AreOfOneThread)

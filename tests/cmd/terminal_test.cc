@@ -91,8 +91,9 @@ TEST_F(TerminalTest, LinesFitAndSixteenBackendsAreOneRow) {
     rows += line.starts_with("postgres ") ? 1 : 0;
   }
   EXPECT_EQ(rows, 1u) << text;
-  EXPECT_THAT(text, HasSubstr("postgres         16 procs    16.0 ms       0 ns  lock         semop < "));
-  EXPECT_THAT(text, HasSubstr("\r\n    postgres (16 processes), thread postgres: lock\r\n")) << "below its figures";
+  EXPECT_THAT(text, HasSubstr("postgres         16 procs    16.0 ms       0 ns  semaphore    semop < "));
+  EXPECT_THAT(text, HasSubstr("\r\n    postgres (16 processes), thread postgres: semaphore\r\n"))
+      << "below its figures";
   EXPECT_THAT(text, HasSubstr("... 29 more ..."));
   EXPECT_THAT(text, HasSubstr("xx::Function0\r\n        semop\r\n"));
   EXPECT_THAT(text, HasSubstr("99.9 % waiting for work, hidden"));
@@ -132,7 +133,7 @@ TEST_F(TerminalTest, ElsewhereNothingIsCut) {
   std::array<char, 4096> piece;
   for (size_t n = 0; (n = fread(piece.data(), 1, piece.size(), pipe.get())) > 0;) text.append(piece.data(), n);
   for (const std::string& name : names_) EXPECT_THAT(text, HasSubstr("        " + name + "\n"));
-  EXPECT_THAT(text, HasSubstr("longest 1.00 ms  postgres (16 processes), thread postgres: lock\n"));
+  EXPECT_THAT(text, HasSubstr("longest 1.00 ms  postgres (16 processes), thread postgres: semaphore\n"));
 }
 
 }  // namespace

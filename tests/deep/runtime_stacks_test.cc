@@ -219,13 +219,13 @@ struct JavaSetting {
 };
 
 class JavaStacks : public testing::TestWithParam<JavaSetting> {};
-INSTANTIATE_TEST_SUITE_P(
-    With, JavaStacks,
-    testing::Values(JavaSetting{"NoOptions", ""}, JavaSetting{"Interpreter", "-Xint"},
-                    JavaSetting{"CompilerForAll", "-Xcomp"}, JavaSetting{"FirstCompiler", "-Xcomp -XX:TieredStopAtLevel=1"},
-                    JavaSetting{"FramePointers", "-Xcomp -XX:+PreserveFramePointer"},
-                    JavaSetting{"AnotherCollector", "-XX:+UseZGC"}),
-    [](const auto& setting) { return setting.param.name; });
+INSTANTIATE_TEST_SUITE_P(With, JavaStacks,
+                         testing::Values(JavaSetting{"NoOptions", ""}, JavaSetting{"Interpreter", "-Xint"},
+                                         JavaSetting{"CompilerForAll", "-Xcomp"},
+                                         JavaSetting{"FirstCompiler", "-Xcomp -XX:TieredStopAtLevel=1"},
+                                         JavaSetting{"FramePointers", "-Xcomp -XX:+PreserveFramePointer"},
+                                         JavaSetting{"AnotherCollector", "-XX:+UseZGC"}),
+                         [](const auto& setting) { return setting.param.name; });
 
 // Of each Java virtual machine that is installed. All its threads that have Java's frames wait.
 TEST_P(JavaStacks, AreWholeAndThoseOfItsOwnDump) {
@@ -235,8 +235,8 @@ TEST_P(JavaStacks, AreWholeAndThoseOfItsOwnDump) {
     if (entry.is_symlink() || !IsInstalled(home + "/bin/javac") || !IsInstalled(home + "/bin/jstack")) continue;
     ++machines;
     SCOPED_TRACE(home);
-    const RealProgram program = {
-        "java", "", absl::StrCat("PATH=", home, "/bin:$PATH; ", kJava, GetParam().options, " J"), 20};
+    const RealProgram program = {"java", "",
+                                 absl::StrCat("PATH=", home, "/bin:$PATH; ", kJava, GetParam().options, " J"), 20};
     const RunningProgram running(program);
     // A dump is asked for by a signal that ends any process that does not know it: the compiler, and a machine that is
     // not up yet.

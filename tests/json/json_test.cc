@@ -133,7 +133,8 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
       R"({"intervals":1,"cookies":2,"captures":3,"capture_ns":21,"capture_longest_ns":22,"kernel_stacks":4,"walked_at_switch":23,"summed_at_switch":30,"proven_walks":24,"walk_misses":{"new stack":31,"new code":32,"no row":33,"no memory":34},"told_rows":35,"told_stacks":36,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"stack copy":7,)"))
       << text;
   EXPECT_NE(
-      text.find(R"("frames_by_source":{"registers":0,"sframe":8,"eh_frame":0,"fp":0,"trampoline":0,"debug_frame":0,"runtime":0})"),
+      text.find(
+          R"("frames_by_source":{"registers":0,"sframe":8,"eh_frame":0,"fp":0,"trampoline":0,"debug_frame":0,"runtime":0})"),
       std::string::npos)
       << text;
   EXPECT_TRUE(text.ends_with(

@@ -100,11 +100,20 @@ void FakeVm::PutTables() {
     Put(at, value);
     symbols_.emplace(name, at);
   };
-  const std::pair<std::string_view, uint64_t> types[] = {
-      {"int", 4},         {"u1", 1},        {"u2", 2},       {"u4", 4},          {"size_t", 8}, {"address", 8},
-      {"AccessFlags", 4}, {"bool", 1},      {"PcDesc", 16},  {"ConstantPool", 72},
-      {"HeapBlock", is_new() ? 8u : 16u},   {"CodeBlob", is_new() ? 64u : 104u},
-      {"nmethod", is_new() ? 224u : 352u},  {"ConstMethod", is_new() ? 56u : 48u}};
+  const std::pair<std::string_view, uint64_t> types[] = {{"int", 4},
+                                                         {"u1", 1},
+                                                         {"u2", 2},
+                                                         {"u4", 4},
+                                                         {"size_t", 8},
+                                                         {"address", 8},
+                                                         {"AccessFlags", 4},
+                                                         {"bool", 1},
+                                                         {"PcDesc", 16},
+                                                         {"ConstantPool", 72},
+                                                         {"HeapBlock", is_new() ? 8u : 16u},
+                                                         {"CodeBlob", is_new() ? 64u : 104u},
+                                                         {"nmethod", is_new() ? 224u : 352u},
+                                                         {"ConstMethod", is_new() ? 56u : 48u}};
   const uint64_t type_table = Take((std::size(types) + 1) * 16);
   for (size_t i = 0; i < std::size(types); ++i) {
     Put(type_table + i * 16, Text(types[i].first));

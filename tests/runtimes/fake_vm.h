@@ -1,6 +1,6 @@
 // The memory of a made-up Java virtual machine, in one of two forms: as JDK 17 keeps its structures, or as JDK 25 does.
-// The offsets are those that such builds' own tables have on x86-64 (libjvm.so of Debian's openjdk-17-jre-headless 17.0.15, and of
-// Temurin 25.0.3); what is put there is the test's.
+// The offsets are those that such builds' own tables have on x86-64 (libjvm.so of Debian's
+// openjdk-17-jre-headless 17.0.15, and of Temurin 25.0.3); what is put there is the test's.
 #ifndef OFFCPU_TESTS_RUNTIMES_FAKE_VM_H_
 #define OFFCPU_TESTS_RUNTIMES_FAKE_VM_H_
 

@@ -77,9 +77,9 @@ TEST_P(HotSpotMethods, InlinedOnesComeFirst) {
   const uint64_t inner = vm_.AddMethod({.name = "inner", .lines = {0 << 3 | 3, 0}});  // line 3
   const uint64_t code = vm_.AddBlob({.method = outer,
                                      .pcs = {{0x20, 4}, {0x40, 1}},
-                                     .scopes = {0,                       // no scope begins there
-                                                U5(0), U5(1), U5(7 + 1),  // nobody's: the first method, byte code 7
-                                                U5(1), U5(2), U5(2 + 1)}, // of the one at 1: the second one, at 2
+                                     .scopes = {0,                         // no scope begins there
+                                                U5(0), U5(1), U5(7 + 1),   // nobody's: the first method, byte code 7
+                                                U5(1), U5(2), U5(2 + 1)},  // of the one at 1: the second one, at 2
                                      .metadata = {outer, inner}});
   const Methods methods = Named();
   const Blob blob = BlobAt(code);

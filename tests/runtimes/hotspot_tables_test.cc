@@ -28,8 +28,9 @@ TEST_P(HotSpotTables, FieldsHaveTheWidthOfTheirType) {
   const absl::StatusOr<VmStructs> structs = Structs();
   ASSERT_TRUE(structs.ok()) << structs.status();
   const bool is_new = GetParam() == 25;
-  EXPECT_EQ(structs->Field("CodeBlob::_frame_complete_offset"),
-            (is_new ? VmField{.at = 54, .bytes = 2, .is_signed = true} : VmField{.at = 20, .bytes = 4, .is_signed = true}));
+  EXPECT_EQ(
+      structs->Field("CodeBlob::_frame_complete_offset"),
+      (is_new ? VmField{.at = 54, .bytes = 2, .is_signed = true} : VmField{.at = 20, .bytes = 4, .is_signed = true}));
   EXPECT_EQ(structs->Field("ConstMethod::_name_index"), (VmField{.at = is_new ? 36u : 34u, .bytes = 2}));
   EXPECT_EQ(structs->Field("Klass::_name"), (VmField{.at = 24, .bytes = 8}));
   EXPECT_EQ(structs->Field("CodeHeap::_memory")->bytes, 0);  // a structure

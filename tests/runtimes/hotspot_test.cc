@@ -57,8 +57,7 @@ class HotSpotWalk : public ::testing::TestWithParam<int> {
   }
 
   std::shared_ptr<HotSpot> Open() {
-    absl::StatusOr<std::shared_ptr<HotSpot>> opened =
-        HotSpot::Open(vm_.memory(), vm_.symbols(), [] { return now_ns; });
+    absl::StatusOr<std::shared_ptr<HotSpot>> opened = HotSpot::Open(vm_.memory(), vm_.symbols(), [] { return now_ns; });
     EXPECT_TRUE(opened.ok()) << opened.status();
     return *opened;
   }
@@ -149,8 +148,7 @@ TEST_P(HotSpotWalk, JavaBetweenNativeFramesIsWholeAndNamed) {
   EXPECT_TRUE(vm->HasUnread());
   vm->Read(vm_.memory(), {});
   EXPECT_FALSE(vm->HasUnread());
-  EXPECT_THAT(NamesOf(stack),
-              ElementsAre("com.shop.Inventory.reserve:5", "com.shop.Inventory.serve:6", "call_stub:0"));
+  EXPECT_THAT(NamesOf(stack), ElementsAre("com.shop.Inventory.reserve:5", "com.shop.Inventory.serve:6", "call_stub:0"));
 }
 
 // The same frames at once: a walk is proven only by what was read before the stack was captured and after it.
@@ -187,15 +185,15 @@ TEST_P(HotSpotWalk, CodeThatIsGoneHasNoFrameAndNoName) {
   const UserStack before = Walk(*vm, 1000);
   vm_.FreeSegments(segment_);
   vm->Read(vm_.memory(), std::vector<uint64_t>{compiled_ + 0x20});
-  EXPECT_THAT(NamesOf(before), ElementsAre(std::string(kJavaUnloaded) + ":0", "com.shop.Inventory.serve:6",
-                                           "call_stub:0"));
+  EXPECT_THAT(NamesOf(before),
+              ElementsAre(std::string(kJavaUnloaded) + ":0", "com.shop.Inventory.serve:6", "call_stub:0"));
   const UserStack after = Walk(*vm, 1000);
   EXPECT_EQ(after.end, EndReason::kGuessedEnd);  // by the frame pointer
   EXPECT_EQ(after.frames[1].code, nullptr);
 }
 
 TEST_P(HotSpotWalk, DeoptimizedFrameIsNamedByTheCallItWasIn) {
-  MakeStack(compiled_ + 0x80);  // the handler
+  MakeStack(compiled_ + 0x80);    // the handler
   Word(2 + 1, compiled_ + 0x20);  // where the return address is kept: 8 bytes above the stack pointer
   const std::shared_ptr<HotSpot> vm = Open();
   vm->Read(vm_.memory(), {});

@@ -56,9 +56,9 @@ TEST_F(TableTest, SixteenBackendsAreOneRow) {
   AddBackends();
   EXPECT_EQ(Processes(),
             "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  CAUSE        COSTLIEST STACK\n"
-            "postgres         16 procs       1    16.0 ms    16.0 ms       0 ns  lock         semop < LWLockAcquire < "
+            "postgres         16 procs       1    16.0 ms    16.0 ms       0 ns  semaphore    semop < LWLockAcquire < "
             "main | do_semtimedop\n"
-            "psql                  200       1    4.00 ms    4.00 ms       0 ns  lock         semop < LWLockAcquire < "
+            "psql                  200       1    4.00 ms    4.00 ms       0 ns  semaphore    semop < LWLockAcquire < "
             "main | do_semtimedop\n");
   EXPECT_EQ(Stacks(),
             "#1  16.0 ms, 80.0 %  count 16, average 1.00 ms, longest 1.00 ms  postgres (16 processes), "

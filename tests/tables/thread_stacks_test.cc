@@ -146,17 +146,17 @@ TEST_F(ThreadStacksTest, AThreadSaysWhoHoldsItsMutex) {
   EXPECT_EQ(Text({.lock_owners = {13, 13, 99, 0}}),
             "10 server: 4 threads\n"
             "\n"
-            "2 threads worker  sleeping  lock  off the CPU for 2.00 s  mutex held by 13 worker\n"
+            "2 threads worker  sleeping  futex  off the CPU for 2.00 s  mutex held by 13 worker\n"
             "  tids 11 12\n" +
                 stack +
                 "\n"
-                "13 worker  sleeping  lock  off the CPU for 2.00 s  mutex held by 99\n" +
+                "13 worker  sleeping  futex  off the CPU for 2.00 s  mutex held by 99\n" +
                 stack +
                 "\n"
-                "14 idle  sleeping  lock  off the CPU for 2.00 s\n" +
+                "14 idle  sleeping  futex  off the CPU for 2.00 s\n" +
                 stack);
   const std::string json = Json({.lock_owners = {13, 13, 99, 0}});
-  EXPECT_THAT(json, testing::HasSubstr(R"({"tid":11,"comm":"worker","state":"sleeping","cause":"lock",)"
+  EXPECT_THAT(json, testing::HasSubstr(R"({"tid":11,"comm":"worker","state":"sleeping","cause":"lock","wait":"futex",)"
                                        R"("off_cpu_ns":2000000000,"lock_owner":13,"kernel":)"));
   EXPECT_THAT(json, testing::Not(testing::HasSubstr("deadlocks")));
 }
@@ -171,7 +171,7 @@ TEST_F(ThreadStacksTest, ADeadlockIsNamed) {
                           "deadlock: 11 worker waits for a mutex of 12 logger, which waits for one of 11 worker\n"
                           "deadlock: 13 worker waits for a mutex that it holds itself\n"
                           "\n"
-                          "11 worker  sleeping  lock  mutex held by 12 logger\n"));
+                          "11 worker  sleeping  futex  mutex held by 12 logger\n"));
   EXPECT_THAT(Json({.lock_owners = {12, 11, 13}}),
               testing::StartsWith(R"({"pid":10,"name":"server","deadlocks":[[11,12],[13]],"threads":[)"));
 }

@@ -44,8 +44,7 @@ void ReadMethod(const HotSpotLayout& layout, const Memory& read, Blob* blob) {
   blob->pcs_end = tables + layout.nmethod_pcs_end.Address(read, at);
   blob->scopes = (is_apart ? tables : 0) + layout.nmethod_scopes_data.Address(read, at);
   if (layout.metadata_is_mutable_data) {
-    blob->metadata =
-        layout.blob_mutable_data.Address(read, at) + layout.blob_relocation_size.Address(read, at);
+    blob->metadata = layout.blob_mutable_data.Address(read, at) + layout.blob_relocation_size.Address(read, at);
   } else {
     // Where the tables are apart, this one is counted from the blob's data.
     const uint64_t data = is_apart ? layout.blob_data_offset.Address(read, at) : 0;
@@ -103,7 +102,7 @@ void CodeCache::ForEach(absl::FunctionRef<void(const Blob&)> use) const {
 
 void CodeCache::ForEachIn(const Heap& heap, size_t* left, absl::FunctionRef<void(const Blob&)> use) const {
   const uint64_t segments = (heap.high - heap.low) >> heap.log2;
-  for (uint64_t segment = 0; segment < segments && *left > 0; --*left) {
+  for (uint64_t segment = 0; segment<segments&& * left> 0; --*left) {
     const uint64_t block = heap.low + (segment << heap.log2);
     const int64_t length = layout_.block_length.Read(memory_, block).value_or(0);
     if (length <= 0) return;  // behind the last one there is nothing yet

@@ -16,8 +16,8 @@
 namespace offcpu {
 
 inline constexpr size_t kMaxCodeHeaps = 16;
-inline constexpr size_t kMaxBlobs = 1 << 16;                    // that are looked at when all are
-inline constexpr uint64_t kMaxSegments = uint64_t{1} << 25;     // of a heap: 2 GiB of the smallest
+inline constexpr size_t kMaxBlobs = 1 << 16;                 // that are looked at when all are
+inline constexpr uint64_t kMaxSegments = uint64_t{1} << 25;  // of a heap: 2 GiB of the smallest
 inline constexpr int32_t kMaxBlobFrameWords = 1 << 16;
 
 enum class BlobKind : uint8_t {
@@ -45,8 +45,8 @@ struct Blob {
   int32_t orig_pc = 0;     // where, above the stack pointer, the return address is kept then
   uint64_t pcs = 0;        // [pcs, pcs_end): its PcDescs
   uint64_t pcs_end = 0;
-  uint64_t scopes = 0;     // what their offsets are counted from
-  uint64_t metadata = 0;   // its array of Method* and others
+  uint64_t scopes = 0;    // what their offsets are counted from
+  uint64_t metadata = 0;  // its array of Method* and others
 
   bool is_method() const { return kind == BlobKind::kCompiled || kind == BlobKind::kNative; }
   bool Contains(uint64_t address) const { return address >= begin && address < end; }

@@ -153,8 +153,7 @@ void HotSpot::LearnFree(uint64_t address) {
   if (after->second.blob.Contains(address)) Forget(after, std::next(after));
 }
 
-void HotSpot::Forget(absl::btree_map<uint64_t, Known>::iterator begin,
-                     absl::btree_map<uint64_t, Known>::iterator end) {
+void HotSpot::Forget(absl::btree_map<uint64_t, Known>::iterator begin, absl::btree_map<uint64_t, Known>::iterator end) {
   room_.Shrink(static_cast<size_t>(std::distance(begin, end)) * kBytesEach);
   blobs_.erase(begin, end);
 }

@@ -1,6 +1,6 @@
-// A Java virtual machine of the HotSpot family (OpenJDK, Temurin and others), started with any options: whose frames its
-// compiled, interpreted and generated code has, and what their functions are called. Needs no agent, no option and no
-// help of the virtual machine; see layout.h for what is gone by.
+// A Java virtual machine of the HotSpot family (OpenJDK, Temurin and others), started with any options: whose frames
+// its compiled, interpreted and generated code has, and what their functions are called. Needs no agent, no option and
+// no help of the virtual machine; see layout.h for what is gone by.
 //
 // Only the stack copy is of the moment of a capture. What the code cache has is read before and after it. A blob that
 // is the same in both readings was there in between, as its number (compile_id) is never given twice. Of one that was
@@ -31,13 +31,14 @@
 namespace offcpu {
 
 inline constexpr size_t kMaxKnownBlobs = 1 << 17;  // all are forgotten when there are more
-inline constexpr size_t kMaxPagesOfRead = 4096;  // of the process, by one call of Read
+inline constexpr size_t kMaxPagesOfRead = 4096;    // of the process, by one call of Read
 
 class HotSpot final : public Runtime {
  public:
   using Clock = uint64_t (*)();  // CLOCK_MONOTONIC, ns
 
-  // `symbols`: see VmStructs. `room`: for all that is kept of it. Blocks as the memory does. An error says why this virtual machine is not served.
+  // `symbols`: see VmStructs. `room`: for all that is kept of it. Blocks as the memory does. An error says why this
+  // virtual machine is not served.
   static absl::StatusOr<std::shared_ptr<HotSpot>> Open(const Memory& memory,
                                                        const std::map<std::string, uint64_t, std::less<>>& symbols,
                                                        Clock clock, MemoryLease room = {});
@@ -77,7 +78,7 @@ class HotSpot final : public Runtime {
   uint64_t continuation_return_ = 0;  // 0: none yet
   const std::shared_ptr<JavaFunctions> functions_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;                // guards what follows
   absl::btree_map<uint64_t, Known> blobs_;  // by the begin of their code
   MemoryLease room_;                        // of which they take kBytesEach
   bool has_read_all_ = false;

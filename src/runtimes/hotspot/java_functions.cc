@@ -20,9 +20,8 @@ uint64_t JavaFunctions::Interpreted(uint64_t method, uint64_t bcp) {
 }
 
 uint64_t JavaFunctions::Compiled(const Blob& blob, uint64_t pc, bool exact) {
-  return Intern(
-      {.kind = Kind::kCompiled, .exact = exact, .code = blob.at, .place = pc, .compile_id = blob.compile_id}, &blob,
-      {});
+  return Intern({.kind = Kind::kCompiled, .exact = exact, .code = blob.at, .place = pc, .compile_id = blob.compile_id},
+                &blob, {});
 }
 
 uint64_t JavaFunctions::Stub(const Blob& blob, bool is_call_stub) {

@@ -24,7 +24,7 @@
 
 namespace offcpu {
 
-inline constexpr size_t kMaxJavaFunctions = 1 << 17;          // of one virtual machine
+inline constexpr size_t kMaxJavaFunctions = 1 << 17;  // of one virtual machine
 inline constexpr std::string_view kJavaUnloaded = "[java: unloaded]";
 inline constexpr std::string_view kJavaNoRoom = "[java: no room for the name]";
 
@@ -63,11 +63,11 @@ class JavaFunctions final : public RuntimeCode {
   };
   struct Function {
     Key key;
-    Blob blob;                  // of compiled ones
-    MethodIdentity identity;    // of interpreted ones, as the name was read
+    Blob blob;                // of compiled ones
+    MethodIdentity identity;  // of interpreted ones, as the name was read
     std::vector<CodeLine> lines;
     bool is_read = false;
-    bool is_wanted = false;     // in `wanted_`
+    bool is_wanted = false;  // in `wanted_`
   };
   static constexpr size_t kBytesEach = sizeof(Function) + sizeof(std::pair<Key, uint64_t>) + 8;
 

@@ -46,9 +46,9 @@ struct HotSpotLayout {
   int32_t major_version = 0;
 
   // Static: addresses in the process.
-  uint64_t heaps = 0;        // GrowableArray<CodeHeap*>*
-  uint64_t low_bound = 0;    // of the code cache
-  uint64_t high_bound = 0;   // likewise
+  uint64_t heaps = 0;       // GrowableArray<CodeHeap*>*
+  uint64_t low_bound = 0;   // of the code cache
+  uint64_t high_bound = 0;  // likewise
   uint64_t call_stub_return = 0;
   uint64_t continuation_return = 0;  // 0: this version has no virtual threads
 
@@ -67,11 +67,11 @@ struct HotSpotLayout {
   VmNumber nmethod_method, nmethod_compile_id, nmethod_orig_pc;
   VmNumber nmethod_deopt, nmethod_deopt_mh;  // addresses, or offsets if `deopt_is_offset`
   bool deopt_is_offset = false;
-  VmNumber nmethod_immutable_data;                 // where the next ones are counted from, if it exists; else the blob
-  VmNumber nmethod_scopes_pcs, nmethod_pcs_end;    // offsets
-  VmNumber nmethod_scopes_data;                    // an address, or an offset with `nmethod_immutable_data`
-  VmNumber nmethod_metadata;                       // an offset from the blob; with immutable data see below
-  bool metadata_is_mutable_data = false;           // *blob_mutable_data + blob_relocation_size
+  VmNumber nmethod_immutable_data;               // where the next ones are counted from, if it exists; else the blob
+  VmNumber nmethod_scopes_pcs, nmethod_pcs_end;  // offsets
+  VmNumber nmethod_scopes_data;                  // an address, or an offset with `nmethod_immutable_data`
+  VmNumber nmethod_metadata;                     // an offset from the blob; with immutable data see below
+  bool metadata_is_mutable_data = false;         // *blob_mutable_data + blob_relocation_size
   uint64_t nmethod_bytes = 0;
   uint64_t blob_bytes = 0;
 

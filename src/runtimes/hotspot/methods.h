@@ -1,5 +1,5 @@
-// The names of Java methods, and the lines they were at: of a method that is interpreted by where its byte code is, of a
-// compiled one by the scopes of the instruction, which lead from the innermost function that was inlined there
+// The names of Java methods, and the lines they were at: of a method that is interpreted by where its byte code is, of
+// a compiled one by the scopes of the instruction, which lead from the innermost function that was inlined there
 // outwards. Reads the process, some time after the stack was captured: every link is checked, and what does not fit
 // has no name.
 #ifndef OFFCPU_RUNTIMES_HOTSPOT_METHODS_H_
@@ -18,10 +18,10 @@
 
 namespace offcpu {
 
-inline constexpr size_t kMaxSymbolBytes = 4096;        // of the name of a class, a method or a file; longer ones are cut
-inline constexpr size_t kMaxInlined = 256;             // functions of one instruction
-inline constexpr size_t kMaxPcDescs = 1 << 16;         // of one method
-inline constexpr size_t kMaxLineEntries = 1 << 16;     // of one method
+inline constexpr size_t kMaxSymbolBytes = 4096;     // of the name of a class, a method or a file; longer ones are cut
+inline constexpr size_t kMaxInlined = 256;          // functions of one instruction
+inline constexpr size_t kMaxPcDescs = 1 << 16;      // of one method
+inline constexpr size_t kMaxLineEntries = 1 << 16;  // of one method
 
 // What stays the same as long as the method does: another class at the same place has another one.
 struct MethodIdentity {

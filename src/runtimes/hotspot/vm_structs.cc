@@ -139,12 +139,11 @@ absl::StatusOr<VmStructs> VmStructs::Read(const Memory& memory, const Symbols& s
     if (!type || !field || !is_static) return false;
     const std::optional<uint64_t> place = memory.ReadValue<uint64_t>(entry + (*is_static != 0 ? at[5] : at[4]));
     if (!place) return false;
-    structs.fields_.try_emplace(
-        absl::StrCat(*type, "::", *field),
-        VmField{.at = *place,
-                .bytes = width(type_string.value_or("")),
-                .is_signed = has_sign(type_string.value_or("")),
-                .is_static = *is_static != 0});
+    structs.fields_.try_emplace(absl::StrCat(*type, "::", *field),
+                                VmField{.at = *place,
+                                        .bytes = width(type_string.value_or("")),
+                                        .is_signed = has_sign(type_string.value_or("")),
+                                        .is_static = *is_static != 0});
     return true;
   });
   if (!has_fields) return damaged("fields");

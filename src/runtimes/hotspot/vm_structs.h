@@ -21,13 +21,13 @@
 
 namespace offcpu {
 
-inline constexpr size_t kMaxVmEntries = 16384;    // of one table
-inline constexpr size_t kMaxVmNameBytes = 256;    // of one name
+inline constexpr size_t kMaxVmEntries = 16384;  // of one table
+inline constexpr size_t kMaxVmNameBytes = 256;  // of one name
 inline constexpr uint64_t kMaxVmEntryStride = 256;
 
 struct VmField {
-  uint64_t at = 0;        // offset in its type; of a static one its address in the process
-  uint8_t bytes = 0;      // how wide it is: 1, 2, 4 or 8; 0: it is no number
+  uint64_t at = 0;    // offset in its type; of a static one its address in the process
+  uint8_t bytes = 0;  // how wide it is: 1, 2, 4 or 8; 0: it is no number
   bool is_signed = false;
   bool is_static = false;
 
