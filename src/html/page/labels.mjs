@@ -19,7 +19,7 @@ export const GROUPS = [
   { key: 'thread', title: 'thread', label: 'comm', fold: threadFold },
   { key: 'name', title: 'thread, by its whole name', label: 'comm' },
   { key: 'tid', title: 'thread, by its number', label: 'tid' },
-  { key: 'cause', title: 'cause', label: 'cause' },
+  { key: 'cause', title: 'cause', label: 'wait' },
   { key: 'syscall', title: 'system call', label: 'syscall' },
   { key: 'container', title: 'container', label: 'container' },
   { key: 'pod', title: 'pod', label: 'pod' },

@@ -87,7 +87,7 @@ const steps = {
     await shows('found', '-100 ms a second (100 ms → 0 ns), gone matched');
   },
   async 'a cause is a filter'() {
-    await shows('causes', 'lock: +260 ms, 360 ms → 620 ms');
+    await shows('causes', 'futex: +260 ms, 360 ms → 620 ms');
     await click('#causes button');
     await shows('total', '+260 ms a second (360 ms → 620 ms)');
   },

@@ -11,7 +11,7 @@ const TOTAL = '8,200,000,081 ns';
 const GROUPS = {
   process: [['server (10)', '7,200,000,074'], ['</script><b>client (11)', '1,000,000,007']],
   thread: [['worker-*', '7,200,000,004'], ['client', '1,000,000,007'], ['loop', '70']],
-  cause: [['lock', '6,200,000,008'], ['pipe', '2,000,000,073']],
+  cause: [['futex', '6,200,000,008'], ['pipe', '2,000,000,073']],
   syscall: [['futex', '6,200,000,008'], ['read', '2,000,000,073']],
   container: [['0123456789abcdef', '7,200,000,074'], ['[no container]', '1,000,000,007']],
   unit: [['server.service', '5,200,000,001'], ['[no unit]', '3,000,000,080']],
@@ -80,9 +80,9 @@ const steps = {
   },
   async 'a cause is a filter, which can be taken away'() {
     await click('#causes button');
-    await shows('filters', 'only cause lock');
+    await shows('filters', 'only cause futex');
     await shows('total', '6,200,000,008 ns');
-    assert.match(await hash(), /only=cause:lock/);
+    assert.match(await hash(), /only=cause:futex/);
     await click('#filters button');
     await shows('total', TOTAL);
   },
@@ -271,7 +271,7 @@ const steps = {
   async 'the address is enough to see the same'() {
     await browser.send('Page.navigate', { url: 'about:blank' });
     const zoom = encodeURIComponent('=server (10)');
-    await browser.open(`${process.argv[2]}#tab=tree&value=blocked&only=cause:lock&zoom=${zoom}`);
+    await browser.open(`${process.argv[2]}#tab=tree&value=blocked&only=cause:futex&zoom=${zoom}`);
     await shows('total', '6,000,000,007 ns');
     assert.equal(await path(), 'all/server (10)');
     assert.equal(await browser.run("document.getElementById('panel-tree').hidden"), false);

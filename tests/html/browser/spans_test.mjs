@@ -34,7 +34,7 @@ await user.does({
     await isPainted('115,169,255');
     await focus('#graph canvas');
     for (const key of ['ArrowDown', 'ArrowDown']) await browser.press(key);
-    await shows('told', 'worker-*: -66.7 ms a second (1.07 s → 1.00 s), -6.3 %; lock -1.07 s, pipe +1.00 s');
+    await shows('told', 'worker-*: -66.7 ms a second (1.07 s → 1.00 s), -6.3 %; futex -1.07 s, pipe +1.00 s');
     await shows('details', '3,200,000,001 ns recorded');
   },
   async 'also as a table'() {

@@ -24,7 +24,7 @@ export function heatMapSteps(user, total) {
         const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
         return new Set(new Uint32Array(data.buffer)).size; })()`);
       assert.ok(colors > 5, `${colors} colors`);
-      await shows('heat-legend', 'lock');
+      await shows('heat-legend', 'futex');
       await shows('heat-legend', 'pipe');
       await shows('total', total);
     },
@@ -63,7 +63,7 @@ export function heatMapSteps(user, total) {
       await shows('total', total);
       for (let i = 0; i < 2; ++i) await browser.press('ArrowRight');
       await shows('heat-told', 'server (10)');
-      await shows('heat-told', '1.00 s: lock 1.00 s');
+      await shows('heat-told', '1.00 s: futex 1.00 s');
       await browser.press('Enter');
       await shows('total', '1,000,000,000 ns');
       await browser.press('Escape');

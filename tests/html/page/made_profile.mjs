@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 
 const LABELS = [
   ...['pid', 'process', 'exe', 'container', 'image', 'tid', 'comm'],
-  ...['cgroup', 'pod', 'unit', 'kind', 'cause', 'syscall', 'idle'],
+  ...['cgroup', 'pod', 'unit', 'kind', 'cause', 'wait', 'syscall', 'idle'],
 ];
 const BEFORE = ['count', 'blocked', 'runnable', 'samples', 'cpu'];
 const ERRORS = ['count', 'time', 'blocked', 'runnable', 'draws'];
@@ -50,7 +50,9 @@ export function madeProfile(rows, header = {}) {
   const stacks = rows.map(({ stack }) => made.path(stack));
   const wakers = rows.map(({ waker }) => made.path(waker ?? []));
   const values = new Map(LABELS.map((name) => [name, new Index(made.strings.of(''))]));
-  const codes = (name) => rows.map((row) => values.get(name).of(made.strings.of(String(row[name] ?? ''))));
+  // The family of a cause is its own name where nothing says more.
+  const label = (row, name) => row[name] ?? (name === 'wait' ? row.cause : undefined) ?? '';
+  const codes = (name) => rows.map((row) => values.get(name).of(made.strings.of(String(label(row, name)))));
   const before = header.before ? BEFORE : [];
   const errors = [['error', (row) => row.error], ['before_error', (row) => row.before?.error]].filter(([, of]) => rows.some(of));
   const slices = rows.map(({ times }) => times ?? []);
