@@ -168,12 +168,13 @@ TEST_F(Runtimes, JavaNeedsNothing) {
     uint64_t waits = 0, whole = 0;
     for (const StackRow& row : recording_.Rows([&](const StackRow& r) { return Has(r, methods.back()); })) {
       EXPECT_TRUE(CallOneAnother(row, methods)) << row.Text();
+      EXPECT_TRUE(row.complete() || row.user->end == EndReason::kGuessedEnd) << row.Text();
       waits += row.row->count;
       if (row.complete()) whole += row.row->count;
     }
     EXPECT_GE(waits, kLeastWaits) << recording_.DropsText();
-    // A method that was compiled since the wait before was not seen yet.
-    EXPECT_GE(whole, waits * 8 / 10) << waits;
+    // Before the recorder has read the virtual machine's code for the first time, stacks through it are guesses.
+    EXPECT_GE(whole, waits / 2) << waits;
   }
 }
 
