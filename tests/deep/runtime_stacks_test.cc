@@ -227,12 +227,13 @@ INSTANTIATE_TEST_SUITE_P(With, JavaStacks,
                                          JavaSetting{"AnotherCollector", "-XX:+UseZGC"}),
                          [](const auto& setting) { return setting.param.name; });
 
-// Of each Java virtual machine that is installed. All its threads that have Java's frames wait.
+// Holds of each Java virtual machine that is installed. All its threads that have Java's frames wait.
 TEST_P(JavaStacks, AreWholeAndThoseOfItsOwnDump) {
   size_t machines = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/usr/lib/jvm")) {
     const std::string home = entry.path().string();
-    const bool has_tools = std::filesystem::exists(home + "/bin/javac") && std::filesystem::exists(home + "/bin/jstack");
+    const bool has_tools =
+        std::filesystem::exists(home + "/bin/javac") && std::filesystem::exists(home + "/bin/jstack");
     if (entry.is_symlink() || !has_tools) continue;
     ++machines;
     SCOPED_TRACE(home);

@@ -37,7 +37,7 @@ struct Blob {
   int32_t frame_complete = 0;  // code from there on has the frame; -1: never
   std::string name;            // unless it is a method
 
-  // Of methods.
+  // Only methods have these.
   int32_t compile_id = 0;  // never given twice
   uint64_t method = 0;     // Method*
   uint64_t deopt = 0;      // what a return address becomes when the method is not valid any more

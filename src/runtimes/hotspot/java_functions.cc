@@ -64,9 +64,9 @@ bool JavaFunctions::HasUnread() const {
 }
 
 std::vector<CodeLine> JavaFunctions::Read(const Function& function, const Methods& methods, const CodeCache& cache,
-                                          MethodIdentity* identity) const {
+                                          MethodIdentity* method) const {
   if (function.key.kind == Kind::kInterpreted) {
-    *identity = methods.Identify(function.key.code).value_or(MethodIdentity());
+    *method = methods.Identify(function.key.code).value_or(MethodIdentity());
     if (function.is_read) return function.lines;
     const std::optional<CodeLine> line = methods.Interpreted(function.key.code, function.key.place);
     return line ? std::vector<CodeLine>{*line} : std::vector<CodeLine>();
@@ -76,7 +76,7 @@ std::vector<CodeLine> JavaFunctions::Read(const Function& function, const Method
   return methods.Compiled(function.blob, function.key.place, function.key.exact);
 }
 
-void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& memory, const CodeCache& cache) {
+void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& target, const CodeCache& cache) {
   std::vector<std::pair<uint64_t, Function>> wanted;
   {
     std::lock_guard lock(mutex_);
@@ -85,24 +85,24 @@ void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& memory, cons
       wanted.emplace_back(number, functions_[number]);
     }
   }
-  const Methods methods(layout, memory);
+  const Methods methods(layout, target);
   for (const auto& [number, function] : wanted) {
-    MethodIdentity identity;
-    std::vector<CodeLine> lines = Read(function, methods, cache, &identity);
-    Keep(number, std::move(lines), identity);
+    MethodIdentity method;
+    std::vector<CodeLine> lines = Read(function, methods, cache, &method);
+    Keep(number, std::move(lines), method);
   }
 }
 
-void JavaFunctions::Keep(uint64_t number, std::vector<CodeLine> lines, const MethodIdentity& identity) {
+void JavaFunctions::Keep(uint64_t number, std::vector<CodeLine> lines, const MethodIdentity& method) {
   std::lock_guard lock(mutex_);
   Function& function = functions_[number];
-  const bool has_changed = function.is_read && function.identity != identity;
+  const bool has_changed = function.is_read && function.method != method;
   if (lines.empty() || has_changed) lines = Only(kJavaUnloaded);
   // From now on the place has the new method, under another number.
   if (has_changed) numbers_.erase(function.key);
   memory.Shrink(BytesOf(function.lines));
   function.lines = memory.Grow(BytesOf(lines)) ? std::move(lines) : std::vector<CodeLine>();
-  function.identity = identity;
+  function.method = method;
   function.is_read = true;
 }
 

@@ -40,7 +40,7 @@ class JavaFunctions final : public RuntimeCode {
   uint64_t Stub(const Blob& blob, bool is_call_stub);
 
   // Reads the names of what walks have met since the last call, and checks that known names still hold.
-  void Read(const HotSpotLayout& layout, const Memory& memory, const CodeCache& cache);
+  void Read(const HotSpotLayout& layout, const Memory& target, const CodeCache& cache);
   bool HasUnread() const;
 
   std::string_view language() const override { return "jvm"; }
@@ -63,8 +63,8 @@ class JavaFunctions final : public RuntimeCode {
   };
   struct Function {
     Key key;
-    Blob blob;                // of compiled ones
-    MethodIdentity identity;  // of interpreted ones, as the name was read
+    Blob blob;              // of compiled ones
+    MethodIdentity method;  // of interpreted ones, as the name was read
     std::vector<CodeLine> lines;
     bool is_read = false;
     bool is_wanted = false;  // in `wanted_`
@@ -74,8 +74,8 @@ class JavaFunctions final : public RuntimeCode {
   uint64_t Intern(const Key& key, const Blob* blob, std::string_view name);
   void Want(uint64_t number, Function* function);
   std::vector<CodeLine> Read(const Function& function, const Methods& methods, const CodeCache& cache,
-                             MethodIdentity* identity) const;
-  void Keep(uint64_t number, std::vector<CodeLine> lines, const MethodIdentity& identity);
+                             MethodIdentity* method) const;
+  void Keep(uint64_t number, std::vector<CodeLine> lines, const MethodIdentity& method);
 
   mutable std::mutex mutex_;  // guards what follows, and `memory`
   absl::flat_hash_map<Key, uint64_t> numbers_;

@@ -90,76 +90,83 @@ std::optional<std::string> TextAt(const Memory& memory, uint64_t pointer) {
   return *address == 0 ? std::string() : Text(memory, *address);
 }
 
+bool HasSign(std::string_view type) {
+  return type.starts_with("int") || type.starts_with("jint") || type.starts_with("jshort");
+}
+
 }  // namespace
 
-absl::StatusOr<VmStructs> VmStructs::Read(const Memory& memory, const Symbols& symbols) {
-  VmStructs structs;
-  const auto damaged = [](std::string_view what) {
-    return absl::DataLossError(absl::StrCat("the table of ", std::string(what), " is damaged"));
-  };
-
+absl::Status VmStructs::ReadSizes(const Memory& memory, const Symbols& symbols) {
   const absl::StatusOr<Table> types = Table::Open(memory, symbols, "Type", "TypeName");
   if (!types.ok()) return types.status();
+  const absl::StatusOr<uint64_t> name_at = types->OffsetOf("TypeName");
   const absl::StatusOr<uint64_t> size_at = types->OffsetOf("Size");
-  const absl::StatusOr<uint64_t> type_name_at = types->OffsetOf("TypeName");
   if (!size_at.ok()) return size_at.status();
-  const bool has_types = types->ForEach([&](uint64_t entry) {
-    const std::optional<std::string> name = TextAt(memory, entry + *type_name_at);
+  const bool is_whole = types->ForEach([&](uint64_t entry) {
+    const std::optional<std::string> name = TextAt(memory, entry + *name_at);
     const std::optional<uint64_t> size = memory.ReadValue<uint64_t>(entry + *size_at);
-    if (name && size) structs.sizes_.try_emplace(*name, *size);
+    if (name && size) sizes_.try_emplace(*name, *size);
     return name && size;
   });
-  if (!has_types) return damaged("types");
+  return is_whole ? absl::OkStatus() : absl::DataLossError("the table of types is damaged");
+}
 
+// The width of a field follows from its type: it changes between versions, while the name stays.
+uint8_t VmStructs::WidthOf(std::string_view type) const {
+  if (type.ends_with('*')) return sizeof(uint64_t);
+  if (type == "int16_t" || type == "uint16_t" || type == "jshort") return sizeof(uint16_t);
+  if (type == "jint" || type == "uint" || type == "int32_t" || type == "uint32_t") return sizeof(uint32_t);
+  const uint64_t bytes = Size(type).value_or(0);
+  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 ? static_cast<uint8_t>(bytes) : 0;
+}
+
+absl::Status VmStructs::ReadFields(const Memory& memory, const Symbols& symbols) {
   const absl::StatusOr<Table> fields = Table::Open(memory, symbols, "Struct", "TypeName");
   if (!fields.ok()) return fields.status();
-  uint64_t at[6] = {};
-  constexpr std::string_view kParts[6] = {"TypeName", "FieldName", "TypeString", "IsStatic", "Offset", "Address"};
+  constexpr std::string_view kParts[] = {"TypeName", "FieldName", "TypeString", "IsStatic", "Offset", "Address"};
+  uint64_t at[std::size(kParts)] = {};
   for (size_t i = 0; i < std::size(kParts); ++i) {
     const absl::StatusOr<uint64_t> offset = fields->OffsetOf(kParts[i]);
     if (!offset.ok()) return offset.status();
     at[i] = *offset;
   }
-  // The width of a field follows from its type: it changes between versions, while the name stays.
-  const auto width = [&structs](std::string_view type) -> uint8_t {
-    if (type.ends_with('*')) return sizeof(uint64_t);
-    if (type == "int16_t" || type == "uint16_t" || type == "jshort") return sizeof(uint16_t);
-    if (type == "jint" || type == "uint" || type == "int32_t" || type == "uint32_t") return sizeof(uint32_t);
-    const uint64_t bytes = structs.Size(type).value_or(0);
-    return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 ? static_cast<uint8_t>(bytes) : 0;
-  };
-  const auto has_sign = [](std::string_view type) {
-    return type.starts_with("int") || type.starts_with("jint") || type.starts_with("jshort");
-  };
-  const bool has_fields = fields->ForEach([&](uint64_t entry) {
+  const bool is_whole = fields->ForEach([&](uint64_t entry) {
     const std::optional<std::string> type = TextAt(memory, entry + at[0]);
     const std::optional<std::string> field = TextAt(memory, entry + at[1]);
-    const std::optional<std::string> type_string = TextAt(memory, entry + at[2]);
+    const std::string type_string = TextAt(memory, entry + at[2]).value_or("");
     const std::optional<int32_t> is_static = memory.ReadValue<int32_t>(entry + at[3]);
     if (!type || !field || !is_static) return false;
     const std::optional<uint64_t> place = memory.ReadValue<uint64_t>(entry + (*is_static != 0 ? at[5] : at[4]));
     if (!place) return false;
-    structs.fields_.try_emplace(absl::StrCat(*type, "::", *field),
-                                VmField{.at = *place,
-                                        .bytes = width(type_string.value_or("")),
-                                        .is_signed = has_sign(type_string.value_or("")),
-                                        .is_static = *is_static != 0});
+    fields_.try_emplace(absl::StrCat(*type, "::", *field), VmField{.at = *place,
+                                                                   .bytes = WidthOf(type_string),
+                                                                   .is_signed = HasSign(type_string),
+                                                                   .is_static = *is_static != 0});
     return true;
   });
-  if (!has_fields) return damaged("fields");
+  return is_whole ? absl::OkStatus() : absl::DataLossError("the table of fields is damaged");
+}
 
+absl::Status VmStructs::ReadConstants(const Memory& memory, const Symbols& symbols) {
   const absl::StatusOr<Table> constants = Table::Open(memory, symbols, "IntConstant", "Name");
   if (!constants.ok()) return constants.status();
-  const absl::StatusOr<uint64_t> constant_name_at = constants->OffsetOf("Name");
+  const absl::StatusOr<uint64_t> name_at = constants->OffsetOf("Name");
   const absl::StatusOr<uint64_t> value_at = constants->OffsetOf("Value");
   if (!value_at.ok()) return value_at.status();
-  const bool has_constants = constants->ForEach([&](uint64_t entry) {
-    const std::optional<std::string> name = TextAt(memory, entry + *constant_name_at);
+  const bool is_whole = constants->ForEach([&](uint64_t entry) {
+    const std::optional<std::string> name = TextAt(memory, entry + *name_at);
     const std::optional<int32_t> value = memory.ReadValue<int32_t>(entry + *value_at);
-    if (name && value) structs.constants_.try_emplace(*name, *value);
+    if (name && value) constants_.try_emplace(*name, *value);
     return name && value;
   });
-  if (!has_constants) return damaged("constants");
+  return is_whole ? absl::OkStatus() : absl::DataLossError("the table of constants is damaged");
+}
+
+absl::StatusOr<VmStructs> VmStructs::Read(const Memory& memory, const Symbols& symbols) {
+  VmStructs structs;
+  if (absl::Status status = structs.ReadSizes(memory, symbols); !status.ok()) return status;
+  if (absl::Status status = structs.ReadFields(memory, symbols); !status.ok()) return status;
+  if (absl::Status status = structs.ReadConstants(memory, symbols); !status.ok()) return status;
   return structs;
 }
 

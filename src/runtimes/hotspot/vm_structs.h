@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "process/memory.h"
 
@@ -47,6 +48,13 @@ class VmStructs {
   std::optional<int32_t> Constant(std::string_view name) const;
 
  private:
+  using Symbols = std::map<std::string, uint64_t, std::less<>>;
+
+  absl::Status ReadSizes(const Memory& memory, const Symbols& symbols);
+  absl::Status ReadFields(const Memory& memory, const Symbols& symbols);
+  absl::Status ReadConstants(const Memory& memory, const Symbols& symbols);
+  uint8_t WidthOf(std::string_view type) const;
+
   std::map<std::string, VmField, std::less<>> fields_;
   std::map<std::string, uint64_t, std::less<>> sizes_;
   std::map<std::string, int32_t, std::less<>> constants_;
