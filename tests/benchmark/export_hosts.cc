@@ -85,7 +85,7 @@ class Host {
     for (size_t i = 0; i < kUserFrames; ++i) {
       const uint64_t choices = i < 6 ? 4096 : 64;
       const uint64_t choice = Any(choices);
-      entry.stack.frames.push_back({.module = modules_[choice % kLibraries].get(),
+      entry.stack.frames.push_back({.code = modules_[choice % kLibraries].get(),
                                     .address = 0x10000 + choice * 0x140,
                                     .source = i == 0 ? FrameSource::kRegisters : FrameSource::kEhFrame,
                                     .exact = i == 0});

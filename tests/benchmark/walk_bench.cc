@@ -23,11 +23,11 @@ std::shared_ptr<const AddressSpace> Self() {
   return self;
 }
 
-size_t Walk(Walker& walker, UserStack* stack, std::vector<uint64_t>* pcs = nullptr) {
+size_t Walk(Walker& walker, UserStack* stack, WalkTrace* trace = nullptr) {
   const Captured& captured = TwentyFrames();
   const SpanMemory memory(captured.begin(), captured.stack);
   walker.Walk(*Self(), captured.registers, false,
-              {.memory = memory, .begin = captured.begin(), .end = captured.end(), .more = false}, stack, pcs);
+              {.memory = memory, .begin = captured.begin(), .end = captured.end(), .more = false}, stack, trace);
   return stack->frames.size();
 }
 
