@@ -136,6 +136,20 @@ std::optional<EndReason> EndBeyond(const StackCopy& copy, uint64_t cfa) {
   return part->Beyond(EndReason::kBadCfa);
 }
 
+// The caller's sp, if it is not the CFA. It is above this frame's, too.
+[[gnu::noinline]] std::optional<EndReason> KeptSp(const Row& row, const StackCopy& copy, FrameState* state,
+                                                  uint64_t* sp) {
+  const Machine& machine = *state->machine;
+  const StackValue kept =
+      Load(machine, copy, Add(RegisterOf(*state, machine.fp), int32_t{row.kept_sp} * machine.word_bytes));
+  if (kept.failed()) return EndAt(kept, state);
+  if (kept.value <= state->sp || kept.value % machine.word_bytes != 0) return EndReason::kBadCfa;
+  if (const std::optional<EndReason> beyond = EndBeyond(copy, kept.value))
+    return EndAt(Failed(*beyond, kept.value), state);
+  *sp = kept.value;
+  return std::nullopt;
+}
+
 uint64_t WithoutSignature(const Machine& machine, uint64_t address) {
   return address & ((uint64_t{1} << machine.address_bits) - 1);
 }
@@ -198,11 +212,9 @@ std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState
   if (ra.failed()) return EndAt(ra, state);
   const uint64_t pc = row.mangled_ra ? WithoutSignature(machine, ra.value) : ra.value;
   if (pc == 0) return state->guessed ? EndReason::kGuessedEnd : EndReason::kComplete;
-  const StackValue sp = row.sp.place == Place::kUndefined ? cfa : Evaluate(row.sp, cfa.value, copy, *state);
-  if (sp.failed()) return EndAt(sp, state);
-  if (sp.value != cfa.value) {
-    if (sp.value <= state->sp || sp.value % machine.word_bytes != 0) return EndReason::kBadCfa;
-    if (const std::optional<EndReason> gone = EndBeyond(copy, sp.value)) return EndAt(Failed(*gone, sp.value), state);
+  uint64_t sp = cfa.value;
+  if (row.kept_sp != 0) [[unlikely]] {
+    if (const std::optional<EndReason> end = KeptSp(row, copy, state, &sp)) return end;
   }
   // Compilers leave a rule in place for a moment after the slot is gone; only who needs the value may complain.
   // Both follow from registers of this frame.
@@ -219,7 +231,7 @@ std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState
     state->extra_known = !extra.failed();
   }
   state->pc = pc;
-  state->sp = sp.value;
+  state->sp = sp;
   state->exact = row.signal;
   state->full = false;
   state->source = row.source;

@@ -47,14 +47,14 @@ struct Row {
   ValueRule ra;
   ValueRule fp;
   ValueRule extra;          // of the machine's register of that name; only .eh_frame says where it is
-  ValueRule sp;             // kUndefined: it is the CFA, as everywhere but in frames of interpreters
   bool signal = false;      // a signal frame: the caller's pc is the interrupted instruction, not a return address
   bool mangled_ra = false;  // the return address is signed
   FrameSource source = FrameSource::kEhFrame;
+  int8_t kept_sp = 0;  // in words from the frame pointer: where the caller's sp is kept; 0: it is the CFA
 
   bool operator==(const Row&) const = default;
 };
-static_assert(std::is_trivially_copyable_v<Row> && sizeof(Row) == 64);
+static_assert(std::is_trivially_copyable_v<Row> && sizeof(Row) == 56);
 
 // Says `rule` of a row with this CFA that the register was saved at a place that is below the stack pointer now?
 // Compilers leave that in place while a function returns: what was popped is in its register again, if the place has

@@ -245,7 +245,7 @@ void Walker::Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace) {
 
 // Nothing of it is told to the BPF programs: what lies at an address of such code changes, and what an interpreter runs
 // does not show in addresses.
-std::optional<std::optional<EndReason>> Walker::StepInMadeCode(const StackCopy& copy, FrameState* state,
+[[gnu::noinline]] std::optional<std::optional<EndReason>> Walker::StepInMadeCode(const StackCopy& copy, FrameState* state,
                                                                KeptFrames* kept, WalkTrace* trace,
                                                                bool* may_skip) const {
   const std::optional<MadeFrame> found = made_->Find(*state, copy);
@@ -278,7 +278,7 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     if (!is_in_callees) code = space.Find(pc);
     if (code == nullptr) return kept->count() == 0 ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
     if (kept->count() == most) return EndReason::kFrameLimit;
-    if (code->module == nullptr && made_ != nullptr) {
+    if (made_ != nullptr && code->module == nullptr) [[unlikely]] {
       if (const auto stepped = StepInMadeCode(copy, state, kept, trace, &may_skip)) {
         if (*stepped) return **stepped == EndReason::kComplete && may_skip ? EndReason::kGuessedEnd : **stepped;
         leaf_in_hole = false;

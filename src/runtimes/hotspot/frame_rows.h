@@ -41,7 +41,7 @@ constexpr Row CallStubRow() {
 // method handle took an argument away: above the CFA or below it. A frame of a compiled caller is counted from there.
 constexpr Row InterpretedRow() {
   Row row = StubRow();
-  row.sp = {.offset = kInterpretedSenderSp * kJavaWord, .place = Place::kAtRegister, .reg = kRbp};
+  row.kept_sp = kInterpretedSenderSp;
   return row;
 }
 
