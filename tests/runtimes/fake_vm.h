@@ -105,6 +105,15 @@ class FakeVm {
     return code;
   }
   uint64_t next_segment() const { return next_segment_; }
+  // Where the code of the blob at that segment is said to end.
+  void SetCodeEnd(uint64_t segment, uint64_t end) {
+    const uint64_t at = kCodeLow + segment * kSegmentBytes + (is_new() ? 8 : 16);
+    is_new() ? Put(at + 40, static_cast<int32_t>(end - at)) : Put(at + 40, end);
+  }
+  // How far these segments, which are all but the first of a blob, are said to be behind others of it.
+  void SetSegments(uint64_t first, uint64_t count, uint8_t back) {
+    for (uint64_t i = 0; i < count; ++i) Put(segmap_ + first + i, back);
+  }
   void FreeSegments(uint64_t segment) { Put(kCodeLow + segment * kSegmentBytes + (is_new() ? 4 : 8), uint8_t{0}); }
 
   struct MethodOptions {

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -103,6 +105,28 @@ TEST_P(HotSpotMethods, ScopesThatGoInCirclesHaveNoName) {
                                      .metadata = {method}});
   const Methods methods = Named();
   EXPECT_THAT(methods.Compiled(BlobAt(code), code + 0x20, /*exact=*/false), IsEmpty());
+}
+
+// There is no memory for what a blob says of itself.
+TEST_P(HotSpotMethods, TablesOfSoManyBytesAreRead) {
+  class LargestRead final : public Memory {
+   public:
+    bool Read(uint64_t, std::span<std::byte> out) const override {
+      bytes = std::max(bytes, out.size());
+      return false;
+    }
+    mutable size_t bytes = 0;
+  };
+  Named();
+  const LargestRead memory;
+  const Methods methods(layout_, memory);
+  Blob blob = {.begin = 0x1000, .end = 0x2000, .kind = BlobKind::kCompiled, .pcs = 0x8000};
+  blob.pcs_end = blob.pcs + kMaxPcDescBytes + 16;
+  EXPECT_THAT(methods.Compiled(blob, 0x1020, /*exact=*/false), IsEmpty());
+  EXPECT_EQ(memory.bytes, 0u);
+  blob.pcs_end = blob.pcs + kMaxPcDescBytes;
+  EXPECT_THAT(methods.Compiled(blob, 0x1020, /*exact=*/false), IsEmpty());
+  EXPECT_EQ(memory.bytes, kMaxPcDescBytes);
 }
 
 TEST_P(HotSpotMethods, WrapperOfANativeOneIsNamedByIt) {

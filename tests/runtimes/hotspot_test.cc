@@ -239,15 +239,5 @@ TEST_P(HotSpotWalk, VirtualMachineWithoutCodeIsNotServedYet) {
   EXPECT_FALSE(HotSpot::Open(vm_.memory(), vm_.symbols(), [] { return now_ns; }).ok());
 }
 
-TEST(JavaFunctions, BeyondTheLimitAllAreOne) {
-  JavaFunctions functions;
-  uint64_t last = 0;
-  for (uint64_t i = 1; i < kMaxJavaFunctions; ++i) last = functions.Interpreted(i, 0);
-  EXPECT_EQ(last, kMaxJavaFunctions - 1);
-  EXPECT_EQ(functions.Interpreted(kMaxJavaFunctions, 0), JavaFunctions::kNoRoom);
-  EXPECT_EQ(functions.Interpreted(1, 0), 1u);
-  EXPECT_EQ(functions.LinesAt(JavaFunctions::kNoRoom), (std::vector<CodeLine>{{.function = std::string(kJavaNoRoom)}}));
-}
-
 }  // namespace
 }  // namespace offcpu

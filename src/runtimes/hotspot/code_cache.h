@@ -60,8 +60,9 @@ class CodeCache {
 
   // The blob that `address` is in the code of; nothing if that is free.
   std::optional<Blob> Find(uint64_t address) const;
-  // Calls `use` for each blob there is, up to kMaxBlobs.
-  void ForEach(absl::FunctionRef<void(const Blob&)> use) const;
+  // Calls `use` for each blob there is, up to kMaxBlobs. Each takes one read of `blocks`, which is the process's
+  // memory.
+  void ForEach(const Memory& blocks, absl::FunctionRef<void(const Blob&)> use) const;
 
  private:
   struct Heap {
@@ -71,11 +72,18 @@ class CodeCache {
     int log2 = 0;           // of the bytes of a segment
   };
 
+  // What heaps are made of.
+  struct Block {
+    uint64_t bytes = 0;        // 0: that is not known
+    std::optional<Blob> blob;  // nothing: it is free, or what is in it cannot be
+  };
+
   CodeCache(const HotSpotLayout& layout, const Memory& memory) : layout_(layout), memory_(memory) {}
   // Where the used block of the address begins.
   std::optional<uint64_t> BlockOf(const Heap& heap, uint64_t address) const;
-  std::optional<Blob> BlobAt(uint64_t at) const;
-  void ForEachIn(const Heap& heap, size_t* left, absl::FunctionRef<void(const Blob&)> use) const;
+  std::optional<Block> BlockAt(const Heap& heap, uint64_t begin, const Memory& memory) const;
+  // `header`: has what the blob says of itself.
+  std::optional<Blob> BlobIn(const Memory& header, uint64_t at) const;
 
   const HotSpotLayout& layout_;
   const Memory& memory_;

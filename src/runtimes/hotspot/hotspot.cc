@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "runtimes/hotspot/frame_rows.h"
 #include "runtimes/hotspot/vm_structs.h"
-#include "runtimes/paged_memory.h"
 
 namespace offcpu {
 
@@ -82,7 +81,7 @@ class HotSpotStack final : public MadeCode {
 absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
                                                        const std::map<std::string, uint64_t, std::less<>>& symbols,
                                                        Clock clock, MemoryLease room) {
-  const PagedMemory paged(memory, kMaxPagesOfRead);
+  const PagedMemory paged(memory);
   const absl::StatusOr<VmStructs> structs = VmStructs::Read(paged, symbols);
   if (!structs.ok()) return structs.status();
   const absl::StatusOr<HotSpotLayout> layout = HotSpotLayout::Of(*structs, paged);
@@ -100,36 +99,39 @@ absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
 
 void HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
   const uint64_t began_ns = clock_();
-  const PagedMemory paged(memory, kMaxPagesOfRead);
+  const PagedMemory paged(memory);
   const CodeCache cache = CodeCache::Read(layout_, paged);
+  ReadWords(paged, cache, words, began_ns);
+  // What is there from the beginning on is known before the next stack is captured.
+  if (!has_read_all_.exchange(true)) {
+    cache.ForEach(memory, [&](const Blob& blob) {
+      std::lock_guard lock(mutex_);
+      Learn(blob, began_ns);
+    });
+  }
+  functions_->Read(layout_, memory);
+}
+
+void HotSpot::ReadWords(const PagedMemory& memory, const CodeCache& cache, std::span<const uint64_t> words,
+                        uint64_t began_ns) {
   std::vector<Blob> blobs;
   std::vector<uint64_t> free;
   std::vector<uint64_t> sorted(words.begin(), words.end());
   std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   for (const uint64_t word : sorted) {
     if (!blobs.empty() && blobs.back().Contains(word)) continue;
-    if (std::optional<Blob> blob = cache.Find(word)) {
+    std::optional<Blob> blob = cache.Find(word);
+    if (memory.is_spent()) break;
+    if (blob) {
       blobs.push_back(*std::move(blob));
     } else {
       free.push_back(word);
     }
   }
-  bool read_all = false;
-  {
-    std::lock_guard lock(mutex_);
-    for (const uint64_t address : free) LearnFree(address);
-    for (const Blob& blob : blobs) Learn(blob, began_ns);
-    read_all = !std::exchange(has_read_all_, true);
-  }
-  // What is there from the beginning on is known before the next stack is captured.
-  if (read_all) {
-    const CodeCache unpaged = CodeCache::Read(layout_, memory);
-    std::vector<Blob> all;
-    unpaged.ForEach([&all](const Blob& blob) { all.push_back(blob); });
-    std::lock_guard lock(mutex_);
-    for (const Blob& blob : all) Learn(blob, began_ns);
-  }
-  functions_->Read(layout_, paged, cache);
+  std::lock_guard lock(mutex_);
+  for (const uint64_t address : free) LearnFree(address);
+  for (const Blob& blob : blobs) Learn(blob, began_ns);
 }
 
 void HotSpot::Learn(const Blob& blob, uint64_t began_ns) {

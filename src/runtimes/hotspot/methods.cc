@@ -141,8 +141,9 @@ std::optional<CodeLine> Methods::Interpreted(uint64_t method, uint64_t bcp) cons
 
 std::optional<int64_t> Methods::ScopeAt(const Blob& blob, uint64_t pc, bool exact) const {
   if (blob.pcs_end < blob.pcs) return std::nullopt;
-  const uint64_t count = (blob.pcs_end - blob.pcs) / layout_.pc_desc_bytes;
-  if (count == 0 || count > kMaxPcDescs) return std::nullopt;
+  const uint64_t bytes = blob.pcs_end - blob.pcs;
+  const uint64_t count = bytes / layout_.pc_desc_bytes;
+  if (count == 0 || bytes > kMaxPcDescBytes) return std::nullopt;
   std::vector<std::byte> descs(count * layout_.pc_desc_bytes);
   if (!memory_.Read(blob.pcs, descs)) return std::nullopt;
   const SpanMemory read(blob.pcs, descs);
