@@ -104,11 +104,10 @@ void Targets::Ask(const ProcessKey& process, Target& target) {
   // The job holds copies only: it may be abandoned and outlive this.
   const ReadTaken taken = Read(
       process, OwnerOf(process),
-      [this, process, number, tid = target.tid, previous, runtime = target.runtime,
+      [this, process, number, tid = target.tid, previous, needs_runtime = target.runtime == nullptr,
        host = host_]() -> ReaderThreads::Completion {
         auto result = std::make_shared<ProcessLook>(host->Look(process, tid, previous.get()));
-        result->runtime = runtime;
-        if (runtime == nullptr && result->space != nullptr) result->runtime = host->FindRuntime(tid, *result->space);
+        if (needs_runtime && result->space != nullptr) host->FindRuntime(process, tid, result.get());
         return [this, process, number, result] { OnLook(process, number, std::move(*result)); };
       },
       [this, process, number] { OnLook(process, number, {.outcome = LookOutcome::kStuck}); });
@@ -209,7 +208,7 @@ void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& l
 void Targets::OnLateLook(Target& target, const ProcessLook& look) {
   if (look.outcome != LookOutcome::kSeen) return;
   if (!code_.Learn(target, look)) VoidCode(look.code.hash);
-  target.runtime = look.runtime;
+  if (target.runtime == nullptr) target.runtime = look.runtime;
   if (target.refused == NoUserStack::kTargetStuck) target.refused = NoUserStack::kNone;
 }
 
@@ -220,7 +219,7 @@ void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessLoo
   const std::shared_ptr<const AddressSpace> previous = target.newest();
   const bool same_around = previous != nullptr ? previous->SameCode(*look.space) : !config_.code_hash;
   if (!code_.Learn(target, look)) VoidCode(look.code.hash);
-  target.runtime = look.runtime;
+  if (target.runtime == nullptr) target.runtime = look.runtime;
   std::deque<CaptureEvent> waiting = std::exchange(target.waiting, {});
   for (size_t i = 0; i < waiting.size(); ++i) {
     CaptureEvent& event = waiting[i];

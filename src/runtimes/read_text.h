@@ -12,7 +12,7 @@
 
 namespace offcpu {
 
-// Of a longer one the first `max_bytes`. Nothing: it cannot be read.
+// The first `max_bytes` of a text that is longer. Nothing: it cannot be read.
 std::optional<std::string> ReadText(const Memory& memory, uint64_t address, size_t max_bytes);
 
 }  // namespace offcpu

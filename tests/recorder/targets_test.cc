@@ -1,6 +1,7 @@
 // What is asked of processes, and that each capture is handed on once.
 #include "recorder/targets.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <thread>
@@ -9,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/recorder/fake_host.h"
+#include "tests/recorder/fake_runtime.h"
 
 namespace offcpu {
 namespace {
@@ -261,6 +263,39 @@ TEST_F(PacedTargetTest, ALookThatCameLateCounts) {
     std::this_thread::yield();
     Tick();
   }
+  Capture(1);
+  Pass(LookPace::kLongestPauseNs - 1);
+  EXPECT_EQ(looks(), 1);
+  Pass(1);
+  Settle();
+  EXPECT_EQ(looks(), 2);
+}
+
+TEST_F(TargetsTest, ARuntimeIsFoundOnce) {
+  const auto runtime = std::make_shared<FakeRuntime>();
+  std::atomic<int> found = 0;
+  host_->find_runtime = [&](ProcessLook* look) {
+    ++found;
+    look->runtime = runtime;
+  };
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  OnCapture(ACapture(1, kVersion1));
+  Settle();
+  EXPECT_EQ(targets_->table().Find(kProcess)->runtime, runtime);
+  processes_->SetCode(kProcess.pid, kVersion2, SpaceAt(kCode));
+  OnCapture(ACapture(2, kVersion2));
+  Settle();
+  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 2);
+  EXPECT_EQ(found, 1);
+  EXPECT_EQ(targets_->table().Find(kProcess)->runtime, runtime);
+}
+
+// A process may have tables of a runtime that take long to refuse.
+TEST_F(PacedTargetTest, TimeToFindARuntimeCounts) {
+  SetLook(LookOutcome::kSeen, 0);
+  host_->find_runtime = [](ProcessLook* look) { look->cpu_ns += 2 * LookPace::kAtOnceNs; };
+  targets_->HearOf(kProcess, kProcess.pid, "leader");
+  Settle();
   Capture(1);
   Pass(LookPace::kLongestPauseNs - 1);
   EXPECT_EQ(looks(), 1);

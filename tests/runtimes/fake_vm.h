@@ -65,7 +65,7 @@ class FakeVm {
     int32_t frame_words = 4;
     int32_t frame_complete = 16;
     uint64_t code_bytes = 256;
-    // Of methods.
+    // What only methods have.
     int32_t compile_id = 1;
     uint64_t method = 0;
     int32_t orig_pc = 8;

@@ -234,6 +234,22 @@ TEST_P(HotSpotWalk, NameOfAnotherClassAtTheSamePlaceIsTaken) {
   EXPECT_NE(after.frames[2].address, before.frames[2].address);
 }
 
+// It has ended, and its memory is gone: what a walk goes by stays, and names that are known do.
+TEST_P(HotSpotWalk, ProcessThatCannotBeReadTakesNothingAway) {
+  MakeStack(compiled_ + 0x20);
+  const std::vector<uint64_t> words = {compiled_ + 0x20, interpreter_ + 0x100, FakeVm::kCallStubReturn};
+  const std::shared_ptr<HotSpot> vm = Open();
+  EXPECT_TRUE(vm->Read(vm_.memory(), words));
+  Walk(*vm, 1000);
+  EXPECT_TRUE(vm->Read(vm_.memory(), {}));
+  const UserStack before = Walk(*vm, 1000);
+  const std::vector<std::string> names = NamesOf(before);
+  EXPECT_FALSE(vm->Read(SpanMemory(0, {}), words));
+  EXPECT_EQ(Walk(*vm, 1000), before);
+  EXPECT_EQ(NamesOf(before), names);
+  EXPECT_TRUE(vm->HasUnread());
+}
+
 TEST_P(HotSpotWalk, VirtualMachineWithoutCodeIsNotServedYet) {
   vm_.Put(vm_.call_stub_return(), uint64_t{0});
   EXPECT_FALSE(HotSpot::Open(vm_.memory(), vm_.symbols(), [] { return now_ns; }).ok());

@@ -37,7 +37,7 @@ struct Blob {
   int32_t frame_complete = 0;  // code from there on has the frame; -1: never
   std::string name;            // unless it is a method
 
-  // Of methods.
+  // What only methods have.
   int32_t compile_id = 0;  // never given twice
   uint64_t method = 0;     // Method*
   uint64_t deopt = 0;      // what a return address becomes when the method is not valid any more
@@ -58,6 +58,8 @@ class CodeCache {
   // The heaps as they are now: they grow.
   static CodeCache Read(const HotSpotLayout& layout, const Memory& memory);
 
+  // It has no heap, or none that could be read.
+  bool empty() const { return heaps_.empty(); }
   // The blob that `address` is in the code of; nothing if that is free.
   std::optional<Blob> Find(uint64_t address) const;
   // Calls `use` for each blob there is, up to kMaxBlobs. Each takes one read of `blocks`, which is the process's

@@ -97,10 +97,11 @@ absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
   return vm;
 }
 
-void HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
+bool HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
   const uint64_t began_ns = clock_();
   const PagedMemory paged(memory);
   const CodeCache cache = CodeCache::Read(layout_, paged);
+  if (cache.empty()) return false;
   ReadWords(paged, cache, words, began_ns);
   // What is there from the beginning on is known before the next stack is captured.
   if (!has_read_all_.exchange(true)) {
@@ -110,6 +111,7 @@ void HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
     });
   }
   functions_->Read(layout_, memory);
+  return true;
 }
 
 void HotSpot::ReadWords(const PagedMemory& memory, const CodeCache& cache, std::span<const uint64_t> words,

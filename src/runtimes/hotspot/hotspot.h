@@ -45,7 +45,7 @@ class HotSpot final : public Runtime {
                                                        Clock clock, MemoryLease room = {});
 
   bool MayBeCode(uint64_t word) const override { return word >= low_ && word < high_; }
-  void Read(const Memory& memory, std::span<const uint64_t> words) override;
+  bool Read(const Memory& memory, std::span<const uint64_t> words) override;
   bool HasUnread() const override { return functions_->HasUnread(); }
   std::unique_ptr<MadeCode> CodeAt(uint64_t captured_ns) override;
 

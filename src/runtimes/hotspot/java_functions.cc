@@ -97,6 +97,7 @@ void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& memory) {
   const PagedMemory paged(memory);
   const CodeCache cache = CodeCache::Read(layout, paged);
   const Methods methods(layout, paged);
+  if (cache.empty()) return;
   const std::vector<Wanted> wanted = TakeWanted();
   size_t done = 0;
   for (; done < wanted.size() && !paged.is_spent(); ++done) {

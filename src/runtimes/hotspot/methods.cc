@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kAccNative = 0x100;
 constexpr int64_t kHasLineNumbers = 1;
 
-// Of a field that has no sign.
+// The value of a field that has no sign.
 int64_t Index(std::optional<int64_t> value) { return value.value_or(0) & 0xffff; }
 
 // Numbers of one to five bytes, as compressedStream.hpp and unsigned5.hpp of OpenJDK pack them: digits of 6 bits above
