@@ -39,7 +39,8 @@ class Host {
 
   // See LookAtProcess; `previous` may be null.
   virtual ProcessLook Look(const ProcessKey& process, int32_t tid, const AddressSpace* previous) = 0;
-  // Adds the language runtime of a process to what a look has seen of it, and the time that it takes to find that.
+  // Adds the language runtime of a process to what a look has seen of it, and the time that it takes to find that. What
+  // is known of it so far is there already.
   virtual void FindRuntime(const ProcessKey& process, int32_t tid, ProcessLook* look) = 0;
   // See Runtime::Read. False, too, if there is no such process any more.
   virtual bool ReadRuntime(const ProcessKey& process, int32_t tid, Runtime& runtime,

@@ -85,7 +85,7 @@ Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_by
   Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess, .threads = threads};
   const ProcessMemory memory(thread.tid);
   if (runtime == nullptr && before.space != nullptr)
-    runtime = FindRuntime(*before.space, memory, modules.LeaseFor(OwnerOf(thread.tid)));
+    runtime = FindRuntime(*before.space, memory, modules.LeaseFor(OwnerOf(thread.tid))).runtime;
   if (runtime != nullptr) runtime->Read(memory, {});
   snapshot.lock_owners = LockOwnersOf(threads);
   snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);

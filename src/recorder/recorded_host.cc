@@ -31,9 +31,14 @@ class HostWithPrograms final : public Host {
   void FindRuntime(const ProcessKey& process, int32_t tid, ProcessLook* look) override {
     const uint64_t began_ns = ThreadCpuNs();
     if (const std::optional<ProcessMemory> memory = MemoryOf(process, tid)) {
-      look->runtime = offcpu::FindRuntime(*look->space, *memory, modules_->LeaseFor(OwnerOf(process.pid)));
+      const RuntimeForm before =
+          std::exchange(look->runtime,
+                        offcpu::FindRuntime(*look->space, *memory, modules_->LeaseFor(OwnerOf(process.pid))))
+              .form;
+      const RuntimeForm form = look->runtime.form;
+      if (form == RuntimeForm::kUnknown && before != form) modules_->CountUnknownRuntime();
       // What is there now is known before the first capture.
-      if (look->runtime != nullptr) look->runtime->Read(*memory, {});
+      if (form == RuntimeForm::kServed) look->runtime.runtime->Read(*memory, {});
     }
     look->cpu_ns += ThreadCpuNs() - began_ns;
   }
