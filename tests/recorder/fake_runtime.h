@@ -35,7 +35,10 @@ class FakeRuntime final : public Runtime {
     return can_be_read;
   }
   bool HasUnread() const override { return has_unread; }
-  std::unique_ptr<MadeCode> CodeAt(uint64_t) override { return nullptr; }
+  std::unique_ptr<MadeCode> CodeAt(uint64_t captured_ns) override {
+    walked_ns = captured_ns;
+    return nullptr;
+  }
 
   void Block(std::shared_future<void> until) {
     const std::lock_guard lock(mutex_);
@@ -51,6 +54,7 @@ class FakeRuntime final : public Runtime {
   std::atomic<uint64_t> cpu_ns = 0;  // that a reading takes
   std::atomic<bool> has_unread = false, leaves_unread = false;
   std::atomic<bool> can_be_read = true;
+  uint64_t walked_ns = 0;  // the moment of the last stack that was walked by it
 
  private:
   std::mutex mutex_;
