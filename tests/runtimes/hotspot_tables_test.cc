@@ -168,6 +168,11 @@ TEST_P(HotSpotCodeCache, NamesSayWhatBlobsAre) {
                                                          {"native nmethod", BlobKind::kNative},
                                                          {"Interpreter", BlobKind::kInterpreter},
                                                          {"StubRoutines (2)", BlobKind::kStubs},
+                                                         {"StubRoutines (final stubs)", BlobKind::kStubs},
+                                                         {"StubRoutines (continuation stubs)",  // of JDK 21
+                                                          BlobKind::kContinuation},
+                                                         {"StubRoutines (continuationstubs)",  // of JDK 25
+                                                          BlobKind::kContinuation},
                                                          {"RuntimeStub - resolve_static_call", BlobKind::kOther}};
   for (const auto& [name, kind] : kinds) {
     const uint64_t code = vm_.AddBlob({.name = name});

@@ -214,6 +214,18 @@ TEST_P(HotSpotWalk, InterruptedCodeIsAGuessAndBeforeItsFrameAnEnd) {
   EXPECT_EQ(Walk(*vm, 1000, compiled_ + 16).end, EndReason::kGuessedEnd);
 }
 
+// Its frame pointer is that of the code that has mounted the virtual thread.
+TEST_P(HotSpotWalk, FramesOfAVirtualThreadInTheHeapAreNotLeftOut) {
+  MakeStack(compiled_ + 0x20);
+  const uint64_t stubs = vm_.AddBlob({.name = "StubRoutines (continuationstubs)", .frame_words = 0});
+  Word(5, stubs + 0x40);
+  const std::shared_ptr<HotSpot> vm = Open();
+  vm->Read(vm_.memory(), {});
+  const UserStack stack = Walk(*vm, 1000);
+  EXPECT_EQ(stack.end, EndReason::kGeneratedCode);
+  EXPECT_EQ(stack.frames.size(), 3u);
+}
+
 // A class is gone, and another one has its place.
 TEST_P(HotSpotWalk, NameOfAnotherClassAtTheSamePlaceIsTaken) {
   MakeStack(compiled_ + 0x20);

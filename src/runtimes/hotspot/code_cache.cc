@@ -19,6 +19,7 @@ BlobKind KindOf(std::string_view name) {
   if (name == "nmethod") return BlobKind::kCompiled;
   if (name == "native nmethod") return BlobKind::kNative;
   if (name == "Interpreter") return BlobKind::kInterpreter;
+  if (name.starts_with("StubRoutines (continuation")) return BlobKind::kContinuation;
   return name.starts_with("StubRoutines") || name.ends_with("stubs") ? BlobKind::kStubs : BlobKind::kOther;
 }
 

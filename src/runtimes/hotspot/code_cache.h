@@ -21,11 +21,12 @@ inline constexpr uint64_t kMaxSegments = uint64_t{1} << 25;  // of a heap: 2 GiB
 inline constexpr int32_t kMaxBlobFrameWords = 1 << 16;
 
 enum class BlobKind : uint8_t {
-  kCompiled,     // a Java method
-  kNative,       // the wrapper of a native one
-  kInterpreter,  // every function that is interpreted
-  kStubs,        // written by hand, with a frame pointer: call_stub among them
-  kOther,        // with a frame of a fixed size, or without one
+  kCompiled,      // a Java method
+  kNative,        // the wrapper of a native one
+  kInterpreter,   // every function that is interpreted
+  kStubs,         // written by hand, with a frame pointer: call_stub among them
+  kContinuation,  // stubs of virtual threads
+  kOther,         // with a frame of a fixed size, or without one
 };
 
 struct Blob {

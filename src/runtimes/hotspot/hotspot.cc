@@ -43,6 +43,10 @@ class HotSpotStack final : public MadeCode {
         return InterpretedRow();
       case BlobKind::kStubs:
         return IsCallStub(state) ? CallStubRow() : StubRow();
+      // The last frame of a virtual thread that is on the stack returns there if others are still in the heap. By the
+      // frame pointer the walk would leave those out.
+      case BlobKind::kContinuation:
+        return std::nullopt;
       case BlobKind::kCompiled:
       case BlobKind::kNative:
       case BlobKind::kOther:
@@ -68,6 +72,7 @@ class HotSpotStack final : public MadeCode {
         return vm_.functions_->Compiled(blob, pc, state.exact);
       }
       case BlobKind::kStubs:
+      case BlobKind::kContinuation:
       case BlobKind::kOther:
         break;
     }
