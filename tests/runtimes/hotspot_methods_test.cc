@@ -73,6 +73,24 @@ TEST_P(HotSpotMethods, WhatIsNoMethodHasNoName) {
   EXPECT_EQ(methods.Interpreted(nothing, 0), std::nullopt);
 }
 
+// A class holds its own pool, by which it is told from what was there before.
+TEST_P(HotSpotMethods, HolderThatIsNoClassNamesNothing) {
+  const uint64_t method = vm_.AddMethod({}), other = vm_.AddMethod({});
+  const Methods methods = Named();
+  const MethodIdentity identity = *methods.Identify(method);
+  vm_.Put(identity.holder + (vm_.is_new() ? 224 : 232), methods.Identify(other)->constants);
+  EXPECT_EQ(methods.Identify(method), std::nullopt);
+  EXPECT_EQ(methods.Interpreted(method, vm_.BytecodeOf(method)), std::nullopt);
+}
+
+// Its methods that HotSpot makes itself have a pool each.
+TEST_P(HotSpotMethods, MethodOfAnotherPoolOfItsClassIsNamed) {
+  const uint64_t method = vm_.AddMethod({}), other = vm_.AddMethod({.name = "invokeBasic"});
+  const Methods methods = Named();
+  vm_.Put(methods.Identify(other)->constants + 24, methods.Identify(method)->holder);
+  EXPECT_EQ(methods.Interpreted(other, vm_.BytecodeOf(other))->function, "com.shop.Inventory.invokeBasic");
+}
+
 // At 0x20 `inner` is inlined into `outer`, at its byte code 7; at 0x40 there is `outer` alone.
 TEST_P(HotSpotMethods, InlinedOnesComeFirst) {
   const uint64_t outer = vm_.AddMethod({.name = "outer", .lines = {7 << 3 | 7, 0}});  // line 7 from byte code 7 on

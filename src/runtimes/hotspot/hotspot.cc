@@ -121,24 +121,23 @@ bool HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
 
 void HotSpot::ReadWords(const PagedMemory& memory, const CodeCache& cache, std::span<const uint64_t> words,
                         uint64_t began_ns) {
-  std::vector<Blob> blobs;
-  std::vector<uint64_t> free;
   std::vector<uint64_t> sorted(words.begin(), words.end());
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::optional<Blob> last;
   for (const uint64_t word : sorted) {
-    if (!blobs.empty() && blobs.back().Contains(word)) continue;
+    if (last && last->Contains(word)) continue;
     std::optional<Blob> blob = cache.Find(word);
     if (memory.is_spent()) break;
-    if (blob) {
-      blobs.push_back(*std::move(blob));
-    } else {
-      free.push_back(word);
+    // Walks wait for no more than one.
+    std::lock_guard lock(mutex_);
+    if (!blob) {
+      LearnFree(word);
+      continue;
     }
+    Learn(*blob, began_ns);
+    last = std::move(blob);
   }
-  std::lock_guard lock(mutex_);
-  for (const uint64_t address : free) LearnFree(address);
-  for (const Blob& blob : blobs) Learn(blob, began_ns);
 }
 
 void HotSpot::Learn(const Blob& blob, uint64_t began_ns) {

@@ -77,6 +77,9 @@ std::optional<MethodIdentity> Methods::Identify(uint64_t method) const {
   if (identity.constants == 0) return std::nullopt;
   identity.holder = layout_.pool_holder.Address(memory_, identity.constants);
   if (identity.holder == 0) return std::nullopt;
+  // A class holds its own pool. This may be another one: each kind of MethodHandle's methods has one to itself.
+  const uint64_t own = layout_.klass_constants.Address(memory_, identity.holder);
+  if (layout_.pool_holder.Address(memory_, own) != identity.holder) return std::nullopt;
   identity.class_name = layout_.klass_name.Address(memory_, identity.holder);
   identity.name_index = Index(layout_.const_name_index.Read(memory_, identity.const_method));
   return identity;
