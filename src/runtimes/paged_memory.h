@@ -14,7 +14,7 @@
 namespace offcpu {
 
 struct PagedMemoryLimits {
-  size_t pages = 4096;      // that are read
+  size_t pages = 2048;      // that are read
   size_t reads = 1u << 19;  // of pages that are there already, too; kBytesOfRead more of a long read count as another
 };
 

@@ -37,7 +37,8 @@ class FakeVm {
   std::map<std::string, uint64_t, std::less<>>& symbols() { return symbols_; }
   std::vector<std::byte>& bytes() { return bytes_; }
   bool is_new() const { return version_ >= 23; }
-  uint64_t call_stub_return() const { return call_stub_; }  // where that is kept
+  uint64_t call_stub_return() const { return call_stub_; }        // where that is kept
+  uint64_t continuation_return() const { return continuation_; }  // likewise; of JDK 25
 
   template <typename T>
   void Put(uint64_t address, T value) {
@@ -242,6 +243,7 @@ class FakeVm {
   uint64_t next_segment_ = 0;
   uint64_t segmap_ = 0;
   uint64_t call_stub_ = 0;
+  uint64_t continuation_ = 0;
   std::vector<FieldEntry> fields_;
   std::map<std::string, uint64_t, std::less<>> symbols_;
   std::map<std::string, uint64_t, std::less<>> entries_;    // where they are, by type and field

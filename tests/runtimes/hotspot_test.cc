@@ -226,6 +226,20 @@ TEST_P(HotSpotWalk, FramesOfAVirtualThreadInTheHeapAreNotLeftOut) {
   EXPECT_EQ(stack.frames.size(), 3u);
 }
 
+// The code that mounts virtual threads is made when the first one runs.
+TEST_P(HotSpotWalk, WalkEndsWhereAVirtualThreadWasMounted) {
+  if (!vm_.is_new()) return;
+  MakeStack(compiled_ + 0x20);
+  const std::shared_ptr<HotSpot> vm = Open();
+  vm->Read(vm_.memory(), {});
+  EXPECT_EQ(Walk(*vm, 1000).end, EndReason::kComplete);
+  vm_.Put(vm_.continuation_return(), compiled_ + 0x20);
+  vm->Read(vm_.memory(), {});
+  const UserStack stack = Walk(*vm, 1000);
+  EXPECT_EQ(stack.end, EndReason::kGeneratedCode);
+  EXPECT_EQ(stack.frames.size(), 2u);
+}
+
 // A class is gone, and another one has its place.
 TEST_P(HotSpotWalk, NameOfAnotherClassAtTheSamePlaceIsTaken) {
   MakeStack(compiled_ + 0x20);

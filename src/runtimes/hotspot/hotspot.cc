@@ -37,7 +37,8 @@ class HotSpotStack final : public MadeCode {
   // Nothing: the frame's caller is not known.
   std::optional<Row> RowOf(const Blob& blob, const FrameState& state) const {
     // What this virtual thread was called by lies in the heap.
-    if (vm_.continuation_return_ != 0 && state.pc == vm_.continuation_return_) return std::nullopt;
+    const uint64_t continuation_return = vm_.continuation_return_;
+    if (continuation_return != 0 && state.pc == continuation_return) return std::nullopt;
     switch (blob.kind) {
       case BlobKind::kInterpreter:
         return InterpretedRow();
@@ -97,14 +98,22 @@ absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
   vm->call_stub_return_ = paged.ReadValue<uint64_t>(layout->call_stub_return).value_or(0);
   if (vm->low_ >= vm->high_ || !vm->MayBeCode(vm->call_stub_return_))
     return absl::UnavailableError("the virtual machine has not made its code yet");
-  if (layout->continuation_return != 0)
-    vm->continuation_return_ = paged.ReadValue<uint64_t>(layout->continuation_return).value_or(0);
   return vm;
 }
 
 bool HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
+  if (!ReadCode(memory, words)) return false;
+  functions_->Read(layout_, memory);
+  return true;
+}
+
+bool HotSpot::ReadCode(const Memory& memory, std::span<const uint64_t> words) {
   const uint64_t began_ns = clock_();
   const PagedMemory paged(memory);
+  if (layout_.continuation_return != 0) {
+    const std::optional<uint64_t> now = paged.ReadValue<uint64_t>(layout_.continuation_return);
+    if (now) continuation_return_ = *now;
+  }
   const CodeCache cache = CodeCache::Read(layout_, paged);
   if (cache.empty()) return false;
   ReadWords(paged, cache, words, began_ns);
@@ -115,7 +124,6 @@ bool HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
       Learn(blob, began_ns);
     });
   }
-  functions_->Read(layout_, memory);
   return true;
 }
 

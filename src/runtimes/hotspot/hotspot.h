@@ -65,6 +65,8 @@ class HotSpot final : public Runtime {
         room_(std::move(room)) {}
   static constexpr size_t kBytesEach = sizeof(Known) + 64;  // with its name and its part of a node
 
+  // False: it cannot be read.
+  bool ReadCode(const Memory& memory, std::span<const uint64_t> words);
   // Words beyond what one call may read are left out: what is known of them stays.
   void ReadWords(const PagedMemory& memory, const CodeCache& cache, std::span<const uint64_t> words, uint64_t began_ns);
   void Learn(const Blob& blob, uint64_t began_ns);
@@ -78,7 +80,7 @@ class HotSpot final : public Runtime {
   uint64_t low_ = 0;  // [low_, high_): the code cache, as far as it may ever grow
   uint64_t high_ = 0;
   uint64_t call_stub_return_ = 0;
-  uint64_t continuation_return_ = 0;  // 0: none yet
+  std::atomic<uint64_t> continuation_return_ = 0;  // 0: no virtual thread has run yet, or there are none
   const std::shared_ptr<JavaFunctions> functions_;
 
   mutable std::mutex mutex_;                // guards what follows
