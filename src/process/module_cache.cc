@@ -153,6 +153,11 @@ void ModuleCache::CountRefused(PerfMapRefusal refusal) {
   ++state_->stats.perf_maps_refused[static_cast<size_t>(refusal)];
 }
 
+void ModuleCache::CountUnknownRuntime() {
+  std::lock_guard lock(state_->mutex);
+  ++state_->stats.unknown_runtimes;
+}
+
 void ModuleCache::CountLeftOut(size_t mappings) {
   std::lock_guard lock(state_->mutex);
   state_->stats.mappings_left_out += mappings;

@@ -296,6 +296,12 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .name = "SFrame table of an old version",
      .meaning = "offcpu does not read SFrame tables of versions 1 and 2. It uses .eh_frame of the module instead.",
      .advice = "Link the module with an assembler and a linker that write version 3."},
+    {.id = LossId::kRuntimeUnknown,
+     .name = "language runtime of an unknown version",
+     .meaning =
+         "A process has a Java virtual machine of a version or build that offcpu does not know. Its frames have no "
+         "names of methods, and walks through them are guesses.",
+     .advice = "Run it with a HotSpot virtual machine of JDK 11 or later, or report its version."},
     {.id = LossId::kControlGroupNotTold,
      .name = "path of a control group not told",
      .meaning = "The kernel did not give the path of a control group. The wait has no label cgroup, pod or unit.",

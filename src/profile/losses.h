@@ -86,6 +86,7 @@ enum class LossId : uint8_t {
   kCorruptTable,
   kBadTableEntry,
   kOldSFrame,
+  kRuntimeUnknown,
   kControlGroupNotTold,
   kNamesNotRead,
   kNameMemoryShare,

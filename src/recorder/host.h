@@ -1,8 +1,8 @@
 // What the pipeline asks of the host that it records: of the running BPF programs, of the targets and of the kernel. A
 // recording asks the real one (recorded_host.h), a test one that is made up.
 //
-// Threads: Look, FindRuntime and ReadStacks run on reader threads, where they may block for ever, and need a host that
-// outlives the pipeline. The worker calls all others, and they do not block.
+// Threads: Look, FindRuntime, ReadRuntime and ReadStacks run on reader threads, where they may block for ever, and need
+// a host that outlives the pipeline. The worker calls all others, and they do not block.
 #ifndef OFFCPU_RECORDER_HOST_H_
 #define OFFCPU_RECORDER_HOST_H_
 
@@ -39,8 +39,12 @@ class Host {
 
   // See LookAtProcess; `previous` may be null.
   virtual ProcessLook Look(const ProcessKey& process, int32_t tid, const AddressSpace* previous) = 0;
-  // The language runtime of a process that a look has seen; null if it has none.
-  virtual std::shared_ptr<Runtime> FindRuntime(int32_t, const AddressSpace&) { return nullptr; }
+  // Adds the language runtime of a process to what a look has seen of it, and the time that it takes to find that. What
+  // is known of it so far is there already.
+  virtual void FindRuntime(const ProcessKey& process, int32_t tid, ProcessLook* look) = 0;
+  // See Runtime::Read. False, too, if there is no such process any more.
+  virtual bool ReadRuntime(const ProcessKey& process, int32_t tid, Runtime& runtime,
+                           std::span<const uint64_t> words) = 0;
   // See ReadLiveStacks.
   virtual std::vector<LiveStack> ReadStacks(const std::vector<WaitingThread>& threads) = 0;
 

@@ -17,7 +17,7 @@
 #include "process/identity.h"
 #include "process/module_cache.h"
 #include "recorder/shared_files.h"
-#include "runtimes/runtime.h"
+#include "runtimes/find_runtime.h"
 
 namespace offcpu {
 
@@ -37,7 +37,7 @@ struct ProcessLook {
   CodeVersion code;                           // of `space`
   std::vector<CodeMapping> mappings;          // what code.hash stands for; empty if it is 0
   std::shared_ptr<const AddressSpace> space;  // set iff kSeen
-  std::shared_ptr<Runtime> runtime{};         // likewise, if it has one
+  FoundRuntime runtime{};                     // likewise
   uint64_t cpu_ns = 0;                        // that looking took
 };
 

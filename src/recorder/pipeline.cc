@@ -15,7 +15,7 @@ Pipeline::Pipeline(const PipelineConfig& config, std::shared_ptr<Host> host, uin
       host_(std::move(host)),
       stacks_(config.stacks, *host_, now_ns),
       targets_(config.targets, host_, stacks_, now_ns),
-      runtime_reads_(targets_, config.targets.waiting_bytes, now_ns),
+      runtime_reads_(targets_, host_, config.targets.waiting_bytes, now_ns),
       windows_(config.windows, stacks_, *host_, now_ns),
       live_(targets_, stacks_, host_, config.unread_batches, now_ns),
       walkers_(config.unwind, config.max_frames),

@@ -70,6 +70,7 @@ void ReadStaleAgain(size_t stack_bytes, const Listing& listing, Snapshot* snapsh
 std::vector<uint64_t> WordsOf(const std::vector<LiveStack>& stacks, const Runtime& runtime) {
   std::vector<uint64_t> words;
   for (const LiveStack& stack : stacks) {
+    if (words.size() >= kMaxRuntimeWords) break;
     const std::vector<uint64_t> own = RuntimeWords(stack.capture, runtime);
     words.insert(words.end(), own.begin(), own.end());
   }
@@ -84,7 +85,7 @@ Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_by
   Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess, .threads = threads};
   const ProcessMemory memory(thread.tid);
   if (runtime == nullptr && before.space != nullptr)
-    runtime = FindRuntime(*before.space, memory, modules.LeaseFor(OwnerOf(thread.tid)));
+    runtime = FindRuntime(*before.space, memory, modules.LeaseFor(OwnerOf(thread.tid))).runtime;
   if (runtime != nullptr) runtime->Read(memory, {});
   snapshot.lock_owners = LockOwnersOf(threads);
   snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
@@ -244,7 +245,7 @@ class Reading {
     return again;
   }
 
-  // Of the functions of a runtime that the walks have met.
+  // Has the runtime read the names of functions that the walks have met.
   void ReadNames(pid_t tid) {
     if (runtime_ == nullptr || !runtime_->HasUnread() || is_stuck_) return;
     is_stuck_ = !read_({.owner = OwnerOf(pid_), .id = static_cast<uint64_t>(pid_)},

@@ -7,6 +7,7 @@
 #include "process/owner.h"
 #include "recorder/listing.h"
 #include "recorder/own_vdso.h"
+#include "recorder/thread_cpu.h"
 #include "runtimes/find_runtime.h"
 
 namespace offcpu {
@@ -27,11 +28,23 @@ class HostWithPrograms final : public Host {
   ProcessLook Look(const ProcessKey& process, int32_t tid, const AddressSpace* previous) override {
     return LookAtProcess(process, tid, previous, listing_.describe, *modules_, files().get());
   }
-  std::shared_ptr<Runtime> FindRuntime(int32_t tid, const AddressSpace& space) override {
-    const ProcessMemory memory(tid);
-    std::shared_ptr<Runtime> runtime = offcpu::FindRuntime(space, memory, modules_->LeaseFor(OwnerOf(tid)));
-    if (runtime != nullptr) runtime->Read(memory, {});  // what is there now is known before the first capture
-    return runtime;
+  void FindRuntime(const ProcessKey& process, int32_t tid, ProcessLook* look) override {
+    const uint64_t began_ns = ThreadCpuNs();
+    if (const std::optional<ProcessMemory> memory = MemoryOf(process, tid)) {
+      const RuntimeForm before =
+          std::exchange(look->runtime,
+                        offcpu::FindRuntime(*look->space, *memory, modules_->LeaseFor(OwnerOf(process.pid))))
+              .form;
+      const RuntimeForm form = look->runtime.form;
+      if (form == RuntimeForm::kUnknown && before != form) modules_->CountUnknownRuntime();
+      // What is there now is known before the first capture.
+      if (form == RuntimeForm::kServed) look->runtime.runtime->Read(*memory, {});
+    }
+    look->cpu_ns += ThreadCpuNs() - began_ns;
+  }
+  bool ReadRuntime(const ProcessKey& process, int32_t tid, Runtime& runtime, std::span<const uint64_t> words) override {
+    const std::optional<ProcessMemory> memory = MemoryOf(process, tid);
+    return memory && runtime.Read(*memory, words);
   }
   std::vector<LiveStack> ReadStacks(const std::vector<WaitingThread>& threads) override {
     return ReadLiveStacks(threads, kLiveStackBytes, listing_.find, listing_.describe);
@@ -46,6 +59,15 @@ class HostWithPrograms final : public Host {
   void ForgetWalks() override { programs_->ForgetWalks(); }
 
  private:
+  // Nothing if it has ended: its number may be another one's by now. The thread may have ended before it.
+  std::optional<ProcessMemory> MemoryOf(const ProcessKey& process, int32_t tid) const {
+    for (const int32_t thread : {tid, process.pid}) {
+      const std::optional<ProcessVersion> now = listing_.describe(thread);
+      if (now && now->process == process) return ProcessMemory(thread);
+    }
+    return std::nullopt;
+  }
+
   const std::shared_ptr<Programs> programs_;
   const std::shared_ptr<ModuleCache> modules_;
   const Listing listing_;

@@ -1,9 +1,10 @@
 // Captures of processes with a language runtime, between the moment at which their code is known and their walk: what
 // the runtime has made is read first, as its code changes while the mappings stay. One reading serves all captures that
 // came before it. A capture whose stack has no word that could be such code is ready at once, and so is one that there
-// is no room for: its walk goes by what was read before.
+// is no room for, or whose process cannot be read: its walk goes by what was read before. Each goes on exactly once.
 //
-// Also has the names read of functions that walks have met. One thread; readings run on reader threads.
+// Also has the names read of functions that walks have met, as long as the process can be read and its pace
+// (look_pace.h) allows it: nothing waits for names beyond that. One thread; readings run on reader threads.
 #ifndef OFFCPU_RECORDER_RUNTIME_READS_H_
 #define OFFCPU_RECORDER_RUNTIME_READS_H_
 
@@ -18,22 +19,26 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/events.h"
+#include "recorder/host.h"
 #include "recorder/look_pace.h"
 #include "recorder/targets.h"
 #include "runtimes/runtime.h"
 
 namespace offcpu {
 
-inline constexpr size_t kMaxRuntimeWords = 1 << 16;  // of the stacks of one reading
+inline constexpr size_t kMaxRuntimeWords = 1 << 16;              // of the stacks of one reading
+inline constexpr size_t kMaxRuntimeProcesses = 4096;             // that are read at one time
+inline constexpr uint64_t kReadRuntimeAgainNs = 1'000'000'000;   // after a reading that failed
+inline constexpr uint64_t kRuntimeRememberedNs = 1'000'000'000;  // of a process that has no captures any more
 
 // The words of a capture that may be addresses of the runtime's code.
 std::vector<uint64_t> RuntimeWords(const CaptureEvent& capture, const Runtime& runtime);
 
 class RuntimeReads {
  public:
-  // `targets` must outlive it. `max_bytes`: of stacks that wait. `now_ns`: as of Tick.
-  RuntimeReads(Targets& targets, size_t max_bytes, uint64_t now_ns)
-      : targets_(targets), max_bytes_(max_bytes), now_ns_(now_ns) {}
+  // `targets` must outlive it. `max_bytes`: of stacks that wait, and of their words. `now_ns`: as of Tick.
+  RuntimeReads(Targets& targets, std::shared_ptr<Host> host, size_t max_bytes, uint64_t now_ns)
+      : targets_(targets), host_(std::move(host)), max_bytes_(max_bytes), now_ns_(now_ns) {}
   RuntimeReads(const RuntimeReads&) = delete;
   RuntimeReads& operator=(const RuntimeReads&) = delete;
 
@@ -42,31 +47,45 @@ class RuntimeReads {
   std::vector<ReadyCapture> TakeReady() { return std::exchange(ready_, {}); }
   // Any clock that does not go back.
   void Tick(uint64_t now_ns);
-  // Nothing is being read, or is to be.
+  // Nothing is being read, or is to be now.
   bool idle() const;
   // Makes all ready that wait.
   void EndWaiting();
 
+  size_t processes() const { return processes_.size(); }
+
  private:
+  struct Waiting {
+    ReadyCapture capture;
+    std::vector<uint64_t> words;
+
+    size_t bytes() const { return capture.event.bytes() + words.size() * sizeof(uint64_t); }
+  };
   struct Process {
     std::shared_ptr<Runtime> runtime;
     pid_t tid = 0;  // by which it is read
-    std::deque<ReadyCapture> waiting;
-    size_t asked = 0;  // how many of them a reading under way is for
-    bool is_being_read = false;
+    std::deque<Waiting> waiting;
+    uint64_t reading = 0;        // the number of the one under way; 0: there is none
+    size_t asked = 0;            // how many of `waiting` that is for
+    uint64_t heard_ns = 0;       // of a capture, or of the end of a reading, after which walks come
+    uint64_t not_before_ns = 0;  // it could not be read
     LookPace pace;
-
-    bool is_done() const { return waiting.empty() && !is_being_read && !runtime->HasUnread(); }
   };
 
+  bool WantsNames(const Process& process) const;
+  bool IsDone(const Process& process) const;
   void Ask(const ProcessKey& key, Process& process);
-  void OnRead(const ProcessKey& key, uint64_t cpu_ns);
+  ReadTaken Read(const ProcessKey& key, Process& process, size_t* count);
+  void OnRead(const ProcessKey& key, uint64_t reading, bool is_read, uint64_t cpu_ns);
+  void OnFailed(Process& process);
   void MakeReady(Process& process, size_t count);
 
   Targets& targets_;
+  const std::shared_ptr<Host> host_;
   const size_t max_bytes_;
   uint64_t now_ns_;
   size_t bytes_ = 0;
+  uint64_t readings_ = 0;  // ever
   std::vector<ReadyCapture> ready_;
   absl::flat_hash_map<ProcessKey, Process> processes_;  // that are read, or were not long ago
 };

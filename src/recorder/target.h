@@ -17,7 +17,7 @@
 #include "process/owner.h"
 #include "profile/profile.h"
 #include "recorder/look_pace.h"
-#include "runtimes/runtime.h"
+#include "runtimes/find_runtime.h"
 
 namespace offcpu {
 
@@ -47,7 +47,7 @@ class Target {
   const MappedCode* FindPiece(const CodeMapping& mapping) const;
 
   ProcessInfo info;                          // as far as a look has told
-  std::shared_ptr<Runtime> runtime;          // null: none that is known
+  FoundRuntime runtime;                      // as far as looks have found
   std::string main_comm;                     // of its main thread, whose name it has; empty until that is heard of
   uint64_t heard_in = 0;                     // the last window that it was heard of in
   int32_t tid = 0;                           // the thread heard of last

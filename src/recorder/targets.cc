@@ -55,6 +55,7 @@ void Targets::OnCapture(CaptureEvent&& event) {
   // What is known already serves even a process that is gone.
   if (std::optional<CaptureCode> code = code_.FindWhole(*target, event.code)) {
     MakeReady(*target, std::move(event), *std::move(code));
+    if (target->runtime.form == RuntimeForm::kNotYet) LookAgain(process);
     return;
   }
   if (!MayBeLookedAt(process, *target)) return WalkPartOrGiveUp(*target, std::move(event), target->refused);
@@ -108,7 +109,8 @@ void Targets::Ask(const ProcessKey& process, Target& target) {
        host = host_]() -> ReaderThreads::Completion {
         auto result = std::make_shared<ProcessLook>(host->Look(process, tid, previous.get()));
         result->runtime = runtime;
-        if (runtime == nullptr && result->space != nullptr) result->runtime = host->FindRuntime(tid, *result->space);
+        if (runtime.form != RuntimeForm::kServed && result->space != nullptr)
+          host->FindRuntime(process, tid, result.get());
         return [this, process, number, result] { OnLook(process, number, std::move(*result)); };
       },
       [this, process, number] { OnLook(process, number, {.outcome = LookOutcome::kStuck}); });
@@ -125,7 +127,7 @@ void Targets::Ask(const ProcessKey& process, Target& target) {
 }
 
 // Code in memory that may also be written can be mapped without a change of the hash: see code.bpf.h. A process that
-// has such code is looked at again, for the captures to come.
+// has such code is looked at again, for the captures to come, and so is one whose runtime is only starting.
 void Targets::LookAgain(const ProcessKey& process) {
   Target* target = table_.Find(process);
   if (target == nullptr || now_ns_ < target->look_again_ns) return;
@@ -209,7 +211,7 @@ void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& l
 void Targets::OnLateLook(Target& target, const ProcessLook& look) {
   if (look.outcome != LookOutcome::kSeen) return;
   if (!code_.Learn(target, look)) VoidCode(look.code.hash);
-  target.runtime = look.runtime;
+  if (target.runtime.form != RuntimeForm::kServed) target.runtime = look.runtime;
   if (target.refused == NoUserStack::kTargetStuck) target.refused = NoUserStack::kNone;
 }
 
@@ -220,7 +222,7 @@ void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessLoo
   const std::shared_ptr<const AddressSpace> previous = target.newest();
   const bool same_around = previous != nullptr ? previous->SameCode(*look.space) : !config_.code_hash;
   if (!code_.Learn(target, look)) VoidCode(look.code.hash);
-  target.runtime = look.runtime;
+  if (target.runtime.form != RuntimeForm::kServed) target.runtime = look.runtime;
   std::deque<CaptureEvent> waiting = std::exchange(target.waiting, {});
   for (size_t i = 0; i < waiting.size(); ++i) {
     CaptureEvent& event = waiting[i];
@@ -250,7 +252,7 @@ void Targets::WalkPartOrGiveUp(Target& target, CaptureEvent&& event, NoUserStack
 }
 
 void Targets::MakeReady(const Target& target, CaptureEvent&& event, CaptureCode code) {
-  code.runtime = target.runtime;
+  code.runtime = target.runtime.runtime;
   ready_.push_back({std::move(event), std::move(code)});
 }
 

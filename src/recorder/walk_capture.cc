@@ -38,7 +38,9 @@ bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walkers& 
   if (begin > UINT64_MAX - size) return false;
   const SpanMemory memory(begin, capture.stack);
   const Registers registers = capture.is_32_bit ? AsI386(capture.registers) : capture.registers;
-  const std::unique_ptr<MadeCode> made = code.runtime != nullptr ? code.runtime->CodeAt(capture.at_ns) : nullptr;
+  // A runtime's rows are those of the process's own machine, and a thread of it may run other code.
+  const bool is_made = code.runtime != nullptr && !capture.is_32_bit;
+  const std::unique_ptr<MadeCode> made = is_made ? code.runtime->CodeAt(capture.at_ns) : nullptr;
   walkers.For(capture).Walk(*code.space, registers, capture.in_syscall,
                             {.memory = memory,
                              .begin = begin,

@@ -20,9 +20,11 @@ std::map<std::string, uint64_t, std::less<>> ExportedSymbols(const ElfFile& elf,
     Elf64_Sym symbol;
     std::memcpy(&symbol, entries->data() + at, sizeof(symbol));
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= texts->size()) continue;
-    std::string_view name = std::string_view(*texts).substr(symbol.st_name);
+    // As many symbols as there may be can have the same long name.
+    std::string_view name = std::string_view(*texts).substr(symbol.st_name, kMaxExportedNameBytes + 1);
     if (!name.starts_with(prefix)) continue;
     name = name.substr(0, name.find('\0'));
+    if (name.size() > kMaxExportedNameBytes) continue;
     found.try_emplace(std::string(name.substr(prefix.size())), symbol.st_value);
   }
   return found;

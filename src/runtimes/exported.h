@@ -16,6 +16,7 @@ namespace offcpu {
 
 inline constexpr size_t kMaxExportedBytes = 8 << 20;  // of .dynsym, and of its names
 inline constexpr size_t kMaxExported = 256;           // symbols that are kept
+inline constexpr size_t kMaxExportedNameBytes = 256;  // longer names are none
 
 // The link-time addresses of all symbols whose name begins with `prefix`, by what follows; without a version. Empty if
 // the file has none, or larger tables than are read.

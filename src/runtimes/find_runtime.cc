@@ -12,24 +12,31 @@
 namespace offcpu {
 namespace {
 
-std::shared_ptr<Runtime> OpenHotSpot(const MappedCode& code, const Memory& memory, MemoryLease room) {
+// Libraries are mapped before they are relocated, and code is made after that.
+RuntimeForm FormOf(const absl::Status& status) {
+  const bool may_change = absl::IsUnavailable(status) || absl::IsDataLoss(status);
+  return may_change ? RuntimeForm::kNotYet : RuntimeForm::kUnknown;
+}
+
+FoundRuntime OpenHotSpot(const MappedCode& code, const Memory& memory, MemoryLease room) {
   const FileMemory file(code.module->file.get());
   const absl::StatusOr<ElfFile> elf = ElfFile::Parse(file);
-  if (!elf.ok()) return nullptr;
+  if (!elf.ok()) return {.form = RuntimeForm::kUnknown};
   std::map<std::string, uint64_t, std::less<>> symbols = ExportedSymbols(*elf, "gHotSpotVM");
   for (auto& [name, address] : symbols) address += code.bias;
   absl::StatusOr<std::shared_ptr<HotSpot>> vm = HotSpot::Open(memory, symbols, MonotonicNs, std::move(room));
-  return vm.ok() ? *std::move(vm) : nullptr;
+  if (!vm.ok()) return {.form = FormOf(vm.status())};
+  return {.form = RuntimeForm::kServed, .runtime = *std::move(vm)};
 }
 
 }  // namespace
 
-std::shared_ptr<Runtime> FindRuntime(const AddressSpace& space, const Memory& memory, MemoryLease room) {
+FoundRuntime FindRuntime(const AddressSpace& space, const Memory& memory, MemoryLease room) {
   for (const MappedCode& code : space.code()) {
     if (code.module == nullptr || !code.module->file) continue;
     if (code.module->path.ends_with("/libjvm.so")) return OpenHotSpot(code, memory, std::move(room));
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace offcpu

@@ -13,8 +13,20 @@
 
 namespace offcpu {
 
-// Null: it has none that is known here, or one of a form that is not. `room`: for what is kept of it.
-std::shared_ptr<Runtime> FindRuntime(const AddressSpace& space, const Memory& memory, MemoryLease room);
+enum class RuntimeForm : uint8_t {
+  kNone,     // the process has no runtime
+  kServed,   // it has one
+  kNotYet,   // it is starting, and may have one later
+  kUnknown,  // it has one of a version or a build that is not known here
+};
+
+struct FoundRuntime {
+  RuntimeForm form = RuntimeForm::kNone;
+  std::shared_ptr<Runtime> runtime{};  // set iff kServed
+};
+
+// `room`: for what is kept of it.
+FoundRuntime FindRuntime(const AddressSpace& space, const Memory& memory, MemoryLease room);
 
 }  // namespace offcpu
 

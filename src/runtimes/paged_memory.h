@@ -1,5 +1,5 @@
-// A memory of which small pieces are read one after the other: each page is read once, and there is a limit to them.
-// What it shows of a page is as old as the first read of it. One thread.
+// A memory of which small pieces are read one after the other: each page is read once, and there is a limit to them,
+// and to what is read of them. What it shows of a page is as old as the first read of it. One thread.
 #ifndef OFFCPU_RUNTIMES_PAGED_MEMORY_H_
 #define OFFCPU_RUNTIMES_PAGED_MEMORY_H_
 
@@ -13,20 +13,32 @@
 
 namespace offcpu {
 
+struct PagedMemoryLimits {
+  size_t pages = 2048;      // that are read
+  size_t reads = 1u << 19;  // of pages that are there already, too; kBytesOfRead more of a long read count as another
+};
+
 class PagedMemory final : public Memory {
  public:
-  // `memory` must outlive it. Beyond `max_pages`, none are read.
-  PagedMemory(const Memory& memory, size_t max_pages) : memory_(memory), max_pages_(max_pages) {}
+  static constexpr size_t kBytesOfRead = 64;
 
+  // `memory` must outlive it.
+  explicit PagedMemory(const Memory& memory, const PagedMemoryLimits& limits = {}) : memory_(memory), limits_(limits) {}
+
+  // False beyond the limits, too.
   [[nodiscard]] bool Read(uint64_t address, std::span<std::byte> out) const override;
+  // Was something not read because of a limit? Then nothing that failed says anything of the process.
+  bool is_spent() const { return is_spent_; }
 
  private:
   // Null: it cannot be read.
   const std::vector<std::byte>* PageAt(uint64_t begin) const;
 
   const Memory& memory_;
-  const size_t max_pages_;
+  const PagedMemoryLimits limits_;
   mutable absl::flat_hash_map<uint64_t, std::vector<std::byte>> pages_;  // by where they begin; empty: unreadable
+  mutable size_t reads_ = 0;
+  mutable bool is_spent_ = false;
 };
 
 }  // namespace offcpu

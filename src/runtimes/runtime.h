@@ -51,8 +51,9 @@ class Runtime {
 
   // May a word of a stack be an address of the runtime's code?
   virtual bool MayBeCode(uint64_t word) const = 0;
-  // Reads what `words` of captured stacks lead to, and the functions that walks have met since the last call.
-  virtual void Read(const Memory& memory, std::span<const uint64_t> words) = 0;
+  // Reads what `words` of captured stacks lead to, and the functions that walks have met since the last call: as far as
+  // one call takes, and the next one goes on. False: the process cannot be read any more; what is known stays.
+  virtual bool Read(const Memory& memory, std::span<const uint64_t> words) = 0;
   // Have walks met functions that have not been read?
   virtual bool HasUnread() const = 0;
   // For a walk of what was captured then, by CLOCK_MONOTONIC. Lives no longer than this.

@@ -109,6 +109,7 @@ class Namer {
   bool Read(const CodeObject& code, const FrameNames& frames, Names* names);
   bool IsRead(const CodeObject& code, const std::function<void()>& read);
   std::span<const FrameLine> Keep(uid_t owner, std::string_view name, std::string_view coarse);
+  std::span<const FrameLine> KeepLines(uid_t owner, const std::vector<CodeLine>& found);
   NamedFrame KernelFrame(uint64_t address, std::optional<SymbolTable>& symbols);
   // Nothing: no symbol covers it.
   std::optional<std::string> KernelName(const NamedFrame& frame, std::optional<SymbolTable>& symbols);
@@ -205,22 +206,34 @@ void Namer::NameFrames(const CodeObject& code, FrameNames& frames) {
   }
 }
 
+// All of them, or one that says that there is no room: a frame may have many, and their texts may all be the same.
+std::span<const FrameLine> Namer::KeepLines(uid_t owner, const std::vector<CodeLine>& found) {
+  size_t bytes = 0;
+  for (const CodeLine& line : found) bytes += sizeof(FrameLine) + line.function.size() + line.file.size();
+  MemoryLease& held = held_.try_emplace(owner, MemoryLease(room_, owner)).first->second;
+  if (!held.Grow(bytes)) {
+    ++left_out_;
+    return pool_.InternLine(kLeftOut, kLeftOut);
+  }
+  std::vector<FrameLine> lines;
+  for (const CodeLine& line : found) {
+    lines.push_back(
+        {.function = pool_.Intern(line.function, kLeftOut), .file = pool_.Intern(line.file, ""), .line = line.line});
+  }
+  return pool_.AddLines(std::move(lines));
+}
+
 // A runtime has read its names when the stacks were captured.
 void Namer::NameRuntime(const RuntimeCode& code, FrameNames& frames) {
   constexpr std::string_view kNotRead = "[name not read]";
   const std::string_view module = pool_.Intern(code.path, code.path);
   const uid_t owner = code.memory.owner();
   for (auto& [number, frame] : frames) {
-    std::vector<CodeLine> found = code.LinesAt(number);
+    const std::vector<CodeLine> found = code.LinesAt(number);
     frame.module = module;
     frame.named = !found.empty();
     if (found.empty()) ++not_read_;
-    std::vector<FrameLine> lines;
-    for (const CodeLine& line : found) {
-      const std::string_view function = Keep(owner, line.function, kLeftOut).back().function;
-      lines.push_back({.function = function, .file = pool_.Intern(line.file, ""), .line = line.line});
-    }
-    frame.lines = found.empty() ? pool_.InternLine(kNotRead, kNotRead) : pool_.AddLines(std::move(lines));
+    frame.lines = found.empty() ? pool_.InternLine(kNotRead, kNotRead) : KeepLines(owner, found);
   }
 }
 

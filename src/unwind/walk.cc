@@ -245,9 +245,10 @@ void Walker::Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace) {
 
 // Nothing of it is told to the BPF programs: what lies at an address of such code changes, and what an interpreter runs
 // does not show in addresses.
-[[gnu::noinline]] std::optional<std::optional<EndReason>> Walker::StepInMadeCode(const StackCopy& copy, FrameState* state,
-                                                               KeptFrames* kept, WalkTrace* trace,
-                                                               bool* may_skip) const {
+[[gnu::noinline]] std::optional<std::optional<EndReason>> Walker::StepInMadeCode(const StackCopy& copy,
+                                                                                 FrameState* state, KeptFrames* kept,
+                                                                                 WalkTrace* trace,
+                                                                                 bool* may_skip) const {
   const std::optional<MadeFrame> found = made_->Find(*state, copy);
   if (!found) return std::nullopt;
   Frame frame = found->frame;

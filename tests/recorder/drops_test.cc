@@ -33,6 +33,13 @@ TEST(Drops, OfTheQueueAndTheModules) {
   EXPECT_EQ(drops[3].count, 4u);
 }
 
+TEST(Drops, ProcessesWithAnUnknownRuntimeAreCounted) {
+  const std::vector<Drop> drops = NameDrops({}, {}, {.unknown_runtimes = 2});
+  ASSERT_EQ(drops.size(), 1u);
+  EXPECT_EQ(drops[0].reason, "language runtime of an unknown version");
+  EXPECT_EQ(drops[0].count, 2u);
+}
+
 TEST(Drops, RefusedPerfMapsSayWhy) {
   ModuleCacheStats modules;
   modules.perf_maps_refused[static_cast<size_t>(PerfMapRefusal::kNotReadable)] = 7;

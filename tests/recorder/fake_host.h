@@ -28,6 +28,10 @@ class FakeHost : public Host {
   ProcessLook Look(const ProcessKey& process, int32_t, const AddressSpace*) override {
     return processes->Look(process.pid);
   }
+  void FindRuntime(const ProcessKey&, int32_t, ProcessLook* look) override { find_runtime(look); }
+  bool ReadRuntime(const ProcessKey&, int32_t, Runtime& runtime, std::span<const uint64_t> words) override {
+    return runtime.Read(SpanMemory(0, {}), words);
+  }
   std::vector<LiveStack> ReadStacks(const std::vector<WaitingThread>& threads) override { return read(threads); }
   uid_t OwnerOf(pid_t pid) override { return owners.contains(pid) ? owners[pid] : 0; }
   std::optional<std::string> ControlGroupPath(uint64_t id) override {
@@ -49,7 +53,8 @@ class FakeHost : public Host {
     for (const WaitingThread& thread : threads) stacks.push_back({.capture = ACapture(0, kVersion1, thread.process)});
     return stacks;
   };
-  std::map<pid_t, uid_t> owners;  // of processes; root, if it is not here
+  std::function<void(ProcessLook*)> find_runtime = [](ProcessLook*) {};  // on reader threads
+  std::map<pid_t, uid_t> owners;                                         // of processes; root, if it is not here
   std::map<int32_t, StackHint> hints;
   std::set<uint64_t> forgotten;
   bool walks = false;

@@ -1,6 +1,7 @@
 // What is asked of processes, and that each capture is handed on once.
 #include "recorder/targets.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <thread>
@@ -9,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/recorder/fake_host.h"
+#include "tests/recorder/fake_runtime.h"
 
 namespace offcpu {
 namespace {
@@ -261,6 +263,79 @@ TEST_F(PacedTargetTest, ALookThatCameLateCounts) {
     std::this_thread::yield();
     Tick();
   }
+  Capture(1);
+  Pass(LookPace::kLongestPauseNs - 1);
+  EXPECT_EQ(looks(), 1);
+  Pass(1);
+  Settle();
+  EXPECT_EQ(looks(), 2);
+}
+
+TEST_F(TargetsTest, ARuntimeIsFoundOnce) {
+  const auto runtime = std::make_shared<FakeRuntime>();
+  std::atomic<int> found = 0;
+  host_->find_runtime = [&](ProcessLook* look) {
+    ++found;
+    look->runtime = {.form = RuntimeForm::kServed, .runtime = runtime};
+  };
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  OnCapture(ACapture(1, kVersion1));
+  Settle();
+  EXPECT_EQ(targets_->table().Find(kProcess)->runtime.runtime, runtime);
+  processes_->SetCode(kProcess.pid, kVersion2, SpaceAt(kCode));
+  OnCapture(ACapture(2, kVersion2));
+  Settle();
+  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 2);
+  EXPECT_EQ(found, 1);
+  EXPECT_EQ(targets_->table().Find(kProcess)->runtime.runtime, runtime);
+}
+
+// Nothing waits for it: what is walked meanwhile is walked without.
+TEST_F(TargetsTest, ARuntimeThatIsStartingIsLookedForOnceASecond) {
+  std::atomic<RuntimeForm> form = RuntimeForm::kNotYet;
+  host_->find_runtime = [&](ProcessLook* look) {
+    look->runtime.form = form;
+    if (form == RuntimeForm::kServed) look->runtime.runtime = std::make_shared<FakeRuntime>();
+  };
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  targets_->HearOf(kProcess, kProcess.pid, "java");
+  Settle();
+  const auto looks_after = [this](uint64_t ns) {
+    now_ns_ += ns;
+    Tick();
+    OnCapture(ACapture(1, kVersion1));
+    EXPECT_THAT(walked_, SizeIs(1));
+    walked_.clear();
+    Settle();
+    return processes_->looks_taken(kProcess.pid);
+  };
+  EXPECT_EQ(looks_after(0), 2);
+  EXPECT_EQ(looks_after(999'999'999), 2);
+  EXPECT_EQ(looks_after(1), 3);
+  form = RuntimeForm::kServed;
+  EXPECT_EQ(looks_after(1'000'000'000), 4);
+  EXPECT_EQ(looks_after(1'000'000'000), 4) << "it is there";
+  EXPECT_NE(targets_->table().Find(kProcess)->runtime.runtime, nullptr);
+}
+
+TEST_F(TargetsTest, ARuntimeOfAnUnknownFormIsNotLookedFor) {
+  host_->find_runtime = [](ProcessLook* look) { look->runtime.form = RuntimeForm::kUnknown; };
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  OnCapture(ACapture(1, kVersion1));
+  Settle();
+  now_ns_ += 10'000'000'000;
+  Tick();
+  OnCapture(ACapture(2, kVersion1));
+  Settle();
+  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 1);
+}
+
+// A process may have tables of a runtime that take long to refuse.
+TEST_F(PacedTargetTest, TimeToFindARuntimeCounts) {
+  SetLook(LookOutcome::kSeen, 0);
+  host_->find_runtime = [](ProcessLook* look) { look->cpu_ns += 2 * LookPace::kAtOnceNs; };
+  targets_->HearOf(kProcess, kProcess.pid, "leader");
+  Settle();
   Capture(1);
   Pass(LookPace::kLongestPauseNs - 1);
   EXPECT_EQ(looks(), 1);

@@ -1,6 +1,7 @@
 #include "recorder/walk_capture.h"
 
 #include "gtest/gtest.h"
+#include "tests/recorder/fake_runtime.h"
 #include "tests/recorder/made_up_events.h"
 
 namespace offcpu {
@@ -40,6 +41,18 @@ TEST_F(WalkCaptureTest, OfAProgramOf32Bits) {
   EXPECT_EQ(stack_.end, EndReason::kGuessedEnd) << Name(stack_.end);
   ASSERT_EQ(stack_.frames.size(), 2u);
   EXPECT_EQ(stack_.frames[1].address, return_address);
+}
+
+TEST_F(WalkCaptureTest, ARuntimeIsAskedForCodeOfItsOwnMachine) {
+  const auto runtime = std::make_shared<FakeRuntime>();
+  CaptureEvent capture = ACapture(1, kVersion1);
+  capture.at_ns = 7;
+  capture.is_32_bit = true;
+  EXPECT_TRUE(WalkCapture(capture, {.space = SpaceAt(kCode), .runtime = runtime}, walkers_, &stack_));
+  EXPECT_EQ(runtime->walked_ns, 0u);
+  capture.is_32_bit = false;
+  EXPECT_TRUE(WalkCapture(capture, {.space = SpaceAt(kCode), .runtime = runtime}, walkers_, &stack_));
+  EXPECT_EQ(runtime->walked_ns, 7u);
 }
 
 TEST_F(WalkCaptureTest, AProvenEndIsCountedBySource) {

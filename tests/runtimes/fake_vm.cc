@@ -42,6 +42,8 @@ void FakeVm::DefineTables() {
   Field("HeapBlock::Header", "_length", is_new() ? "uint32_t" : "size_t", 0);
   Field("HeapBlock::Header", "_used", "bool", is_new() ? 4 : 8);
   if (is_new()) {
+    continuation_ = Take(8);
+    Static("ContinuationEntry", "_return_pc", "address", continuation_);
     Field("CodeBlob", "_name", "const char*", 8);
     Field("CodeBlob", "_mutable_data", "address", 16);
     Field("CodeBlob", "_relocation_size", "int", 28);

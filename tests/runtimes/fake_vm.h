@@ -37,7 +37,8 @@ class FakeVm {
   std::map<std::string, uint64_t, std::less<>>& symbols() { return symbols_; }
   std::vector<std::byte>& bytes() { return bytes_; }
   bool is_new() const { return version_ >= 23; }
-  uint64_t call_stub_return() const { return call_stub_; }  // where that is kept
+  uint64_t call_stub_return() const { return call_stub_; }        // where that is kept
+  uint64_t continuation_return() const { return continuation_; }  // likewise; of JDK 25
 
   template <typename T>
   void Put(uint64_t address, T value) {
@@ -65,7 +66,7 @@ class FakeVm {
     int32_t frame_words = 4;
     int32_t frame_complete = 16;
     uint64_t code_bytes = 256;
-    // Only methods have these.
+    // What only methods have.
     int32_t compile_id = 1;
     uint64_t method = 0;
     int32_t orig_pc = 8;
@@ -105,6 +106,15 @@ class FakeVm {
     return code;
   }
   uint64_t next_segment() const { return next_segment_; }
+  // Where the code of the blob at that segment is said to end.
+  void SetCodeEnd(uint64_t segment, uint64_t end) {
+    const uint64_t at = kCodeLow + segment * kSegmentBytes + (is_new() ? 8 : 16);
+    is_new() ? Put(at + 40, static_cast<int32_t>(end - at)) : Put(at + 40, end);
+  }
+  // How far these segments, which are all but the first of a blob, are said to be behind others of it.
+  void SetSegments(uint64_t first, uint64_t count, uint8_t back) {
+    for (uint64_t i = 0; i < count; ++i) Put(segmap_ + first + i, back);
+  }
   void FreeSegments(uint64_t segment) { Put(kCodeLow + segment * kSegmentBytes + (is_new() ? 4 : 8), uint8_t{0}); }
 
   struct MethodOptions {
@@ -233,6 +243,7 @@ class FakeVm {
   uint64_t next_segment_ = 0;
   uint64_t segmap_ = 0;
   uint64_t call_stub_ = 0;
+  uint64_t continuation_ = 0;
   std::vector<FieldEntry> fields_;
   std::map<std::string, uint64_t, std::less<>> symbols_;
   std::map<std::string, uint64_t, std::less<>> entries_;    // where they are, by type and field

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,6 +73,24 @@ TEST_P(HotSpotMethods, WhatIsNoMethodHasNoName) {
   EXPECT_EQ(methods.Interpreted(nothing, 0), std::nullopt);
 }
 
+// A class holds its own pool, by which it is told from what was there before.
+TEST_P(HotSpotMethods, HolderThatIsNoClassNamesNothing) {
+  const uint64_t method = vm_.AddMethod({}), other = vm_.AddMethod({});
+  const Methods methods = Named();
+  const MethodIdentity identity = *methods.Identify(method);
+  vm_.Put(identity.holder + (vm_.is_new() ? 224 : 232), methods.Identify(other)->constants);
+  EXPECT_EQ(methods.Identify(method), std::nullopt);
+  EXPECT_EQ(methods.Interpreted(method, vm_.BytecodeOf(method)), std::nullopt);
+}
+
+// Its methods that HotSpot makes itself have a pool each.
+TEST_P(HotSpotMethods, MethodOfAnotherPoolOfItsClassIsNamed) {
+  const uint64_t method = vm_.AddMethod({}), other = vm_.AddMethod({.name = "invokeBasic"});
+  const Methods methods = Named();
+  vm_.Put(methods.Identify(other)->constants + 24, methods.Identify(method)->holder);
+  EXPECT_EQ(methods.Interpreted(other, vm_.BytecodeOf(other))->function, "com.shop.Inventory.invokeBasic");
+}
+
 // At 0x20 `inner` is inlined into `outer`, at its byte code 7; at 0x40 there is `outer` alone.
 TEST_P(HotSpotMethods, InlinedOnesComeFirst) {
   const uint64_t outer = vm_.AddMethod({.name = "outer", .lines = {7 << 3 | 7, 0}});  // line 7 from byte code 7 on
@@ -103,6 +123,28 @@ TEST_P(HotSpotMethods, ScopesThatGoInCirclesHaveNoName) {
                                      .metadata = {method}});
   const Methods methods = Named();
   EXPECT_THAT(methods.Compiled(BlobAt(code), code + 0x20, /*exact=*/false), IsEmpty());
+}
+
+// There is no memory for what a blob says of itself.
+TEST_P(HotSpotMethods, TablesOfSoManyBytesAreRead) {
+  class LargestRead final : public Memory {
+   public:
+    bool Read(uint64_t, std::span<std::byte> out) const override {
+      bytes = std::max(bytes, out.size());
+      return false;
+    }
+    mutable size_t bytes = 0;
+  };
+  Named();
+  const LargestRead memory;
+  const Methods methods(layout_, memory);
+  Blob blob = {.begin = 0x1000, .end = 0x2000, .kind = BlobKind::kCompiled, .pcs = 0x8000};
+  blob.pcs_end = blob.pcs + kMaxPcDescBytes + 16;
+  EXPECT_THAT(methods.Compiled(blob, 0x1020, /*exact=*/false), IsEmpty());
+  EXPECT_EQ(memory.bytes, 0u);
+  blob.pcs_end = blob.pcs + kMaxPcDescBytes;
+  EXPECT_THAT(methods.Compiled(blob, 0x1020, /*exact=*/false), IsEmpty());
+  EXPECT_EQ(memory.bytes, kMaxPcDescBytes);
 }
 
 TEST_P(HotSpotMethods, WrapperOfANativeOneIsNamedByIt) {

@@ -2,15 +2,31 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "runtimes/hotspot/code_cache.h"
 #include "runtimes/hotspot/layout.h"
 #include "runtimes/hotspot/vm_structs.h"
+#include "runtimes/paged_memory.h"
 #include "tests/runtimes/fake_vm.h"
 
 namespace offcpu {
 namespace {
+
+class CountedReads final : public Memory {
+ public:
+  explicit CountedReads(const Memory& memory) : memory_(memory) {}
+  bool Read(uint64_t address, std::span<std::byte> out) const override {
+    ++count;
+    return memory_.Read(address, out);
+  }
+
+  mutable int count = 0;
+
+ private:
+  const Memory& memory_;
+};
 
 class HotSpotTables : public ::testing::TestWithParam<int> {
  protected:
@@ -152,6 +168,11 @@ TEST_P(HotSpotCodeCache, NamesSayWhatBlobsAre) {
                                                          {"native nmethod", BlobKind::kNative},
                                                          {"Interpreter", BlobKind::kInterpreter},
                                                          {"StubRoutines (2)", BlobKind::kStubs},
+                                                         {"StubRoutines (final stubs)", BlobKind::kStubs},
+                                                         {"StubRoutines (continuation stubs)",  // of JDK 21
+                                                          BlobKind::kContinuation},
+                                                         {"StubRoutines (continuationstubs)",  // of JDK 25
+                                                          BlobKind::kContinuation},
                                                          {"RuntimeStub - resolve_static_call", BlobKind::kOther}};
   for (const auto& [name, kind] : kinds) {
     const uint64_t code = vm_.AddBlob({.name = name});
@@ -165,10 +186,44 @@ TEST_P(HotSpotCodeCache, AllBlobsAreMet) {
   vm_.FreeSegments(segment);
   const uint64_t last = vm_.AddBlob({.code_bytes = 1000});
   std::vector<uint64_t> met;
-  Cache().ForEach([&met](const Blob& blob) { met.push_back(blob.begin); });
+  Cache().ForEach(vm_.memory(), [&met](const Blob& blob) { met.push_back(blob.begin); });
   ASSERT_EQ(met.size(), 3u);  // with the stubs
   EXPECT_EQ(met[1], first);
   EXPECT_EQ(met[2], last);
+}
+
+// A virtual machine may say that the code of a blob is all of its memory.
+TEST_P(HotSpotCodeCache, CodeBeyondItsHeapIsRefused) {
+  const uint64_t segment = vm_.next_segment();
+  const uint64_t code = vm_.AddBlob({});
+  vm_.SetCodeEnd(segment, FakeVm::kCodeHigh);
+  EXPECT_TRUE(Cache().Find(code).has_value());
+  vm_.SetCodeEnd(segment, FakeVm::kCodeHigh + 1);
+  EXPECT_EQ(Cache().Find(code), std::nullopt);
+}
+
+// Each is read at once: a read of a process costs as much as its bytes.
+TEST_P(HotSpotCodeCache, EachBlobIsOneReadOfAll) {
+  for (int i = 0; i < 100; ++i) vm_.AddBlob({});
+  const CodeCache cache = Cache();
+  const CountedReads blocks(vm_.memory());
+  size_t met = 0;
+  cache.ForEach(blocks, [&met](const Blob&) { ++met; });
+  EXPECT_EQ(met, 101u);          // with the stubs
+  EXPECT_EQ(blocks.count, 102);  // and that there are no more
+}
+
+// Segments that lead back by one each, as far as they go.
+TEST_P(HotSpotCodeCache, SegmentsLeadBackSoOften) {
+  const uint64_t segment = vm_.next_segment();
+  const uint64_t code = vm_.AddBlob({.name = "Interpreter", .code_bytes = 0x1f000});
+  vm_.SetSegments(segment + 1, vm_.next_segment() - segment - 1, 1);
+  EXPECT_TRUE(Cache().Find(code + 0x1e000).has_value());
+  // As many words of a stack as there are lead there: one reading ends somewhere.
+  const PagedMemory paged(vm_.memory(), {.reads = 10'000});
+  const CodeCache cache = CodeCache::Read(layout_, paged);
+  for (uint64_t word = code; word < code + 0x1e000; ++word) (void)cache.Find(word);
+  EXPECT_TRUE(paged.is_spent());
 }
 
 TEST_P(HotSpotCodeCache, ImpossibleFrameIsRefused) {

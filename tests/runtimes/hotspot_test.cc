@@ -214,6 +214,32 @@ TEST_P(HotSpotWalk, InterruptedCodeIsAGuessAndBeforeItsFrameAnEnd) {
   EXPECT_EQ(Walk(*vm, 1000, compiled_ + 16).end, EndReason::kGuessedEnd);
 }
 
+// Its frame pointer is that of the code that has mounted the virtual thread.
+TEST_P(HotSpotWalk, FramesOfAVirtualThreadInTheHeapAreNotLeftOut) {
+  MakeStack(compiled_ + 0x20);
+  const uint64_t stubs = vm_.AddBlob({.name = "StubRoutines (continuationstubs)", .frame_words = 0});
+  Word(5, stubs + 0x40);
+  const std::shared_ptr<HotSpot> vm = Open();
+  vm->Read(vm_.memory(), {});
+  const UserStack stack = Walk(*vm, 1000);
+  EXPECT_EQ(stack.end, EndReason::kGeneratedCode);
+  EXPECT_EQ(stack.frames.size(), 3u);
+}
+
+// The code that mounts virtual threads is made when the first one runs.
+TEST_P(HotSpotWalk, WalkEndsWhereAVirtualThreadWasMounted) {
+  if (!vm_.is_new()) return;
+  MakeStack(compiled_ + 0x20);
+  const std::shared_ptr<HotSpot> vm = Open();
+  vm->Read(vm_.memory(), {});
+  EXPECT_EQ(Walk(*vm, 1000).end, EndReason::kComplete);
+  vm_.Put(vm_.continuation_return(), compiled_ + 0x20);
+  vm->Read(vm_.memory(), {});
+  const UserStack stack = Walk(*vm, 1000);
+  EXPECT_EQ(stack.end, EndReason::kGeneratedCode);
+  EXPECT_EQ(stack.frames.size(), 2u);
+}
+
 // A class is gone, and another one has its place.
 TEST_P(HotSpotWalk, NameOfAnotherClassAtTheSamePlaceIsTaken) {
   MakeStack(compiled_ + 0x20);
@@ -234,19 +260,25 @@ TEST_P(HotSpotWalk, NameOfAnotherClassAtTheSamePlaceIsTaken) {
   EXPECT_NE(after.frames[2].address, before.frames[2].address);
 }
 
+// It has ended, and its memory is gone: what a walk goes by stays, and names that are known do.
+TEST_P(HotSpotWalk, ProcessThatCannotBeReadTakesNothingAway) {
+  MakeStack(compiled_ + 0x20);
+  const std::vector<uint64_t> words = {compiled_ + 0x20, interpreter_ + 0x100, FakeVm::kCallStubReturn};
+  const std::shared_ptr<HotSpot> vm = Open();
+  EXPECT_TRUE(vm->Read(vm_.memory(), words));
+  Walk(*vm, 1000);
+  EXPECT_TRUE(vm->Read(vm_.memory(), {}));
+  const UserStack before = Walk(*vm, 1000);
+  const std::vector<std::string> names = NamesOf(before);
+  EXPECT_FALSE(vm->Read(SpanMemory(0, {}), words));
+  EXPECT_EQ(Walk(*vm, 1000), before);
+  EXPECT_EQ(NamesOf(before), names);
+  EXPECT_TRUE(vm->HasUnread());
+}
+
 TEST_P(HotSpotWalk, VirtualMachineWithoutCodeIsNotServedYet) {
   vm_.Put(vm_.call_stub_return(), uint64_t{0});
   EXPECT_FALSE(HotSpot::Open(vm_.memory(), vm_.symbols(), [] { return now_ns; }).ok());
-}
-
-TEST(JavaFunctions, BeyondTheLimitAllAreOne) {
-  JavaFunctions functions;
-  uint64_t last = 0;
-  for (uint64_t i = 1; i < kMaxJavaFunctions; ++i) last = functions.Interpreted(i, 0);
-  EXPECT_EQ(last, kMaxJavaFunctions - 1);
-  EXPECT_EQ(functions.Interpreted(kMaxJavaFunctions, 0), JavaFunctions::kNoRoom);
-  EXPECT_EQ(functions.Interpreted(1, 0), 1u);
-  EXPECT_EQ(functions.LinesAt(JavaFunctions::kNoRoom), (std::vector<CodeLine>{{.function = std::string(kJavaNoRoom)}}));
 }
 
 }  // namespace

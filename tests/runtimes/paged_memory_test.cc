@@ -22,7 +22,7 @@ class CountedMemory final : public Memory {
 
 TEST(PagedMemory, PageIsReadOnce) {
   const CountedMemory memory;
-  const PagedMemory paged(memory, 10);
+  const PagedMemory paged(memory);
   EXPECT_EQ(paged.ReadValue<uint8_t>(4096), 1);
   EXPECT_EQ(paged.ReadValue<uint8_t>(2 * 4096 - 1), 1);
   EXPECT_EQ(memory.reads, 1);
@@ -37,11 +37,34 @@ TEST(PagedMemory, PageIsReadOnce) {
 
 TEST(PagedMemory, SoManyPagesAreRead) {
   const CountedMemory memory;
-  const PagedMemory paged(memory, 2);
+  const PagedMemory paged(memory, {.pages = 2});
   EXPECT_EQ(paged.ReadValue<uint8_t>(4096), 1);
   EXPECT_EQ(paged.ReadValue<uint8_t>(2 * 4096), 2);
+  EXPECT_FALSE(paged.is_spent());
   EXPECT_EQ(paged.ReadValue<uint8_t>(3 * 4096), std::nullopt);
+  EXPECT_TRUE(paged.is_spent());
+  EXPECT_EQ(memory.reads, 2);
+}
+
+// Also of pages that are there: who is asked for the same byte for ever has no end.
+TEST(PagedMemory, SoOftenItIsRead) {
+  const CountedMemory memory;
+  const PagedMemory paged(memory, {.reads = 5});
+  std::vector<std::byte> bytes(2 * PagedMemory::kBytesOfRead);
+  EXPECT_TRUE(paged.Read(4096, std::span(bytes)));  // 3
   EXPECT_EQ(paged.ReadValue<uint8_t>(4096), 1);
+  EXPECT_EQ(paged.ReadValue<uint8_t>(4096), 1);
+  EXPECT_FALSE(paged.is_spent());
+  EXPECT_EQ(paged.ReadValue<uint8_t>(4096), std::nullopt);
+  EXPECT_TRUE(paged.is_spent());
+}
+
+TEST(PagedMemory, WhatCannotBeReadSpendsNothing) {
+  const CountedMemory memory;
+  const PagedMemory paged(memory, {.pages = 2});
+  EXPECT_EQ(paged.ReadValue<uint64_t>(UINT64_MAX), std::nullopt);
+  EXPECT_EQ(paged.ReadValue<uint8_t>(0), std::nullopt);
+  EXPECT_FALSE(paged.is_spent());
 }
 
 }  // namespace

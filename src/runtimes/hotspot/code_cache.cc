@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <vector>
+
+#include "runtimes/read_text.h"
 
 namespace offcpu {
 namespace {
@@ -12,20 +15,11 @@ constexpr uint8_t kFreeSegment = 0xff;
 constexpr int kMaxSegmentHops = 4096;  // a hop goes back by up to 254 segments
 constexpr int kMinLog2 = 3, kMaxLog2 = 20;
 
-std::string ReadName(const Memory& memory, uint64_t address) {
-  std::string name;
-  for (; name.size() < kMaxNameBytes; ++address) {
-    const std::optional<char> c = memory.ReadValue<char>(address);
-    if (!c || *c == '\0') return c ? name : "";
-    name.push_back(*c);
-  }
-  return name;
-}
-
 BlobKind KindOf(std::string_view name) {
   if (name == "nmethod") return BlobKind::kCompiled;
   if (name == "native nmethod") return BlobKind::kNative;
   if (name == "Interpreter") return BlobKind::kInterpreter;
+  if (name.starts_with("StubRoutines (continuation")) return BlobKind::kContinuation;
   return name.starts_with("StubRoutines") || name.ends_with("stubs") ? BlobKind::kStubs : BlobKind::kOther;
 }
 
@@ -87,59 +81,65 @@ std::optional<uint64_t> CodeCache::BlockOf(const Heap& heap, uint64_t address) c
 std::optional<Blob> CodeCache::Find(uint64_t address) const {
   for (const Heap& heap : heaps_) {
     if (address < heap.low || address >= heap.high) continue;
-    const std::optional<uint64_t> block = BlockOf(heap, address);
-    if (!block || layout_.block_used.Read(memory_, *block).value_or(0) == 0) return std::nullopt;
-    std::optional<Blob> blob = BlobAt(*block + layout_.block_bytes);
-    return blob && blob->Contains(address) ? blob : std::nullopt;
+    const std::optional<uint64_t> begin = BlockOf(heap, address);
+    const std::optional<Block> block = begin ? BlockAt(heap, *begin, memory_) : std::nullopt;
+    return block && block->blob && block->blob->Contains(address) ? block->blob : std::nullopt;
   }
   return std::nullopt;
 }
 
-void CodeCache::ForEach(absl::FunctionRef<void(const Blob&)> use) const {
+void CodeCache::ForEach(const Memory& blocks, absl::FunctionRef<void(const Blob&)> use) const {
   size_t left = kMaxBlobs;
-  for (const Heap& heap : heaps_) ForEachIn(heap, &left, use);
-}
-
-void CodeCache::ForEachIn(const Heap& heap, size_t* left, absl::FunctionRef<void(const Blob&)> use) const {
-  const uint64_t segments = (heap.high - heap.low) >> heap.log2;
-  for (uint64_t segment = 0; segment<segments&& * left> 0; --*left) {
-    const uint64_t block = heap.low + (segment << heap.log2);
-    const int64_t length = layout_.block_length.Read(memory_, block).value_or(0);
-    if (length <= 0) return;  // behind the last one there is nothing yet
-    if (layout_.block_used.Read(memory_, block).value_or(0) != 0) {
-      if (const std::optional<Blob> blob = BlobAt(block + layout_.block_bytes)) use(*blob);
+  for (const Heap& heap : heaps_) {
+    uint64_t begin = heap.low;
+    for (; begin < heap.high && left > 0; --left) {
+      const std::optional<Block> block = BlockAt(heap, begin, blocks);
+      if (!block || block->bytes == 0) break;  // behind the last one there is nothing yet
+      if (block->blob) use(*block->blob);
+      begin += block->bytes;
     }
-    segment += static_cast<uint64_t>(length);
   }
 }
 
-std::optional<Blob> CodeCache::BlobAt(uint64_t at) const {
-  // All of its header in one read; that of a small blob may end where the heap does.
-  std::vector<std::byte> header(std::max(layout_.nmethod_bytes, layout_.blob_bytes));
-  if (!memory_.Read(at, header)) {
-    header.resize(layout_.blob_bytes);
-    if (!memory_.Read(at, header)) return std::nullopt;
+std::optional<CodeCache::Block> CodeCache::BlockAt(const Heap& heap, uint64_t begin, const Memory& memory) const {
+  // With the blob's header in one read; that of a small blob may end where the heap does.
+  std::vector<std::byte> bytes(layout_.block_bytes + std::max(layout_.nmethod_bytes, layout_.blob_bytes));
+  if (!memory.Read(begin, bytes)) {
+    bytes.resize(layout_.block_bytes + layout_.blob_bytes);
+    if (!memory.Read(begin, bytes)) return std::nullopt;
   }
-  const SpanMemory read(at, header);
+  const SpanMemory read(begin, bytes);
+  Block block;
+  const int64_t segments = layout_.block_length.Read(read, begin).value_or(0);
+  if (segments > 0 && static_cast<uint64_t>(segments) <= (heap.high - begin) >> heap.log2)
+    block.bytes = static_cast<uint64_t>(segments) << heap.log2;
+  const bool is_used = layout_.block_used.Read(read, begin).value_or(0) != 0;
+  if (is_used) block.blob = BlobIn(read, begin + layout_.block_bytes);
+  if (block.blob && block.blob->end > heap.high) block.blob.reset();
+  return block;
+}
+
+std::optional<Blob> CodeCache::BlobIn(const Memory& header, uint64_t at) const {
   Blob blob = {.at = at};
   if (layout_.blob_code_begin.exists() && layout_.blob_code_end.exists()) {
-    blob.begin = layout_.blob_code_begin.Address(read, at);
-    blob.end = layout_.blob_code_end.Address(read, at);
+    blob.begin = layout_.blob_code_begin.Address(header, at);
+    blob.end = layout_.blob_code_end.Address(header, at);
   } else {
-    blob.begin = at + layout_.blob_code_offset.Address(read, at);
-    blob.end = at + layout_.blob_data_offset.Address(read, at);
+    blob.begin = at + layout_.blob_code_offset.Address(header, at);
+    blob.end = at + layout_.blob_data_offset.Address(header, at);
   }
   if (blob.begin < at || blob.begin >= blob.end) return std::nullopt;
-  const std::string name = ReadName(memory_, layout_.blob_name.Address(read, at));
-  blob.kind = KindOf(name);
-  blob.frame_words = static_cast<int32_t>(layout_.blob_frame_size.Read(read, at).value_or(0));
-  blob.frame_complete = static_cast<int32_t>(layout_.blob_frame_complete.Read(read, at).value_or(-1));
+  const std::optional<std::string> name = ReadText(memory_, layout_.blob_name.Address(header, at), kMaxNameBytes);
+  if (!name) return std::nullopt;
+  blob.kind = KindOf(*name);
+  blob.frame_words = static_cast<int32_t>(layout_.blob_frame_size.Read(header, at).value_or(0));
+  blob.frame_complete = static_cast<int32_t>(layout_.blob_frame_complete.Read(header, at).value_or(-1));
   if (blob.frame_words > kMaxBlobFrameWords) return std::nullopt;
   if (!blob.is_method()) {
-    blob.name = name;
+    blob.name = *name;
     return blob;
   }
-  ReadMethod(layout_, read, &blob);
+  ReadMethod(layout_, header, &blob);
   return blob;
 }
 

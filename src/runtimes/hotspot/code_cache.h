@@ -21,11 +21,12 @@ inline constexpr uint64_t kMaxSegments = uint64_t{1} << 25;  // of a heap: 2 GiB
 inline constexpr int32_t kMaxBlobFrameWords = 1 << 16;
 
 enum class BlobKind : uint8_t {
-  kCompiled,     // a Java method
-  kNative,       // the wrapper of a native one
-  kInterpreter,  // every function that is interpreted
-  kStubs,        // written by hand, with a frame pointer: call_stub among them
-  kOther,        // with a frame of a fixed size, or without one
+  kCompiled,      // a Java method
+  kNative,        // the wrapper of a native one
+  kInterpreter,   // every function that is interpreted
+  kStubs,         // written by hand, with a frame pointer: call_stub among them
+  kContinuation,  // stubs of virtual threads
+  kOther,         // with a frame of a fixed size, or without one
 };
 
 struct Blob {
@@ -37,7 +38,7 @@ struct Blob {
   int32_t frame_complete = 0;  // code from there on has the frame; -1: never
   std::string name;            // unless it is a method
 
-  // Only methods have these.
+  // What only methods have.
   int32_t compile_id = 0;  // never given twice
   uint64_t method = 0;     // Method*
   uint64_t deopt = 0;      // what a return address becomes when the method is not valid any more
@@ -58,10 +59,13 @@ class CodeCache {
   // The heaps as they are now: they grow.
   static CodeCache Read(const HotSpotLayout& layout, const Memory& memory);
 
+  // It has no heap, or none that could be read.
+  bool empty() const { return heaps_.empty(); }
   // The blob that `address` is in the code of; nothing if that is free.
   std::optional<Blob> Find(uint64_t address) const;
-  // Calls `use` for each blob there is, up to kMaxBlobs.
-  void ForEach(absl::FunctionRef<void(const Blob&)> use) const;
+  // Calls `use` for each blob there is, up to kMaxBlobs. Each takes one read of `blocks`, which is the process's
+  // memory.
+  void ForEach(const Memory& blocks, absl::FunctionRef<void(const Blob&)> use) const;
 
  private:
   struct Heap {
@@ -71,11 +75,18 @@ class CodeCache {
     int log2 = 0;           // of the bytes of a segment
   };
 
+  // What heaps are made of.
+  struct Block {
+    uint64_t bytes = 0;        // 0: that is not known
+    std::optional<Blob> blob;  // nothing: it is free, or what is in it cannot be
+  };
+
   CodeCache(const HotSpotLayout& layout, const Memory& memory) : layout_(layout), memory_(memory) {}
   // Where the used block of the address begins.
   std::optional<uint64_t> BlockOf(const Heap& heap, uint64_t address) const;
-  std::optional<Blob> BlobAt(uint64_t at) const;
-  void ForEachIn(const Heap& heap, size_t* left, absl::FunctionRef<void(const Blob&)> use) const;
+  std::optional<Block> BlockAt(const Heap& heap, uint64_t begin, const Memory& memory) const;
+  // `header`: has what the blob says of itself.
+  std::optional<Blob> BlobIn(const Memory& header, uint64_t at) const;
 
   const HotSpotLayout& layout_;
   const Memory& memory_;

@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "runtimes/hotspot/frame_rows.h"
 #include "runtimes/hotspot/vm_structs.h"
-#include "runtimes/paged_memory.h"
 
 namespace offcpu {
 
@@ -38,12 +37,17 @@ class HotSpotStack final : public MadeCode {
   // Nothing: the frame's caller is not known.
   std::optional<Row> RowOf(const Blob& blob, const FrameState& state) const {
     // What this virtual thread was called by lies in the heap.
-    if (vm_.continuation_return_ != 0 && state.pc == vm_.continuation_return_) return std::nullopt;
+    const uint64_t continuation_return = vm_.continuation_return_;
+    if (continuation_return != 0 && state.pc == continuation_return) return std::nullopt;
     switch (blob.kind) {
       case BlobKind::kInterpreter:
         return InterpretedRow();
       case BlobKind::kStubs:
         return IsCallStub(state) ? CallStubRow() : StubRow();
+      // The last frame of a virtual thread that is on the stack returns there if others are still in the heap. By the
+      // frame pointer the walk would leave those out.
+      case BlobKind::kContinuation:
+        return std::nullopt;
       case BlobKind::kCompiled:
       case BlobKind::kNative:
       case BlobKind::kOther:
@@ -69,6 +73,7 @@ class HotSpotStack final : public MadeCode {
         return vm_.functions_->Compiled(blob, pc, state.exact);
       }
       case BlobKind::kStubs:
+      case BlobKind::kContinuation:
       case BlobKind::kOther:
         break;
     }
@@ -82,7 +87,7 @@ class HotSpotStack final : public MadeCode {
 absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
                                                        const std::map<std::string, uint64_t, std::less<>>& symbols,
                                                        Clock clock, MemoryLease room) {
-  const PagedMemory paged(memory, kMaxPagesOfRead);
+  const PagedMemory paged(memory);
   const absl::StatusOr<VmStructs> structs = VmStructs::Read(paged, symbols);
   if (!structs.ok()) return structs.status();
   const absl::StatusOr<HotSpotLayout> layout = HotSpotLayout::Of(*structs, paged);
@@ -93,43 +98,54 @@ absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
   vm->call_stub_return_ = paged.ReadValue<uint64_t>(layout->call_stub_return).value_or(0);
   if (vm->low_ >= vm->high_ || !vm->MayBeCode(vm->call_stub_return_))
     return absl::UnavailableError("the virtual machine has not made its code yet");
-  if (layout->continuation_return != 0)
-    vm->continuation_return_ = paged.ReadValue<uint64_t>(layout->continuation_return).value_or(0);
   return vm;
 }
 
-void HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
+bool HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
+  if (!ReadCode(memory, words)) return false;
+  functions_->Read(layout_, memory);
+  return true;
+}
+
+bool HotSpot::ReadCode(const Memory& memory, std::span<const uint64_t> words) {
   const uint64_t began_ns = clock_();
-  const PagedMemory paged(memory, kMaxPagesOfRead);
+  const PagedMemory paged(memory);
+  if (layout_.continuation_return != 0) {
+    const std::optional<uint64_t> now = paged.ReadValue<uint64_t>(layout_.continuation_return);
+    if (now) continuation_return_ = *now;
+  }
   const CodeCache cache = CodeCache::Read(layout_, paged);
-  std::vector<Blob> blobs;
-  std::vector<uint64_t> free;
+  if (cache.empty()) return false;
+  ReadWords(paged, cache, words, began_ns);
+  // What is there from the beginning on is known before the next stack is captured.
+  if (!has_read_all_.exchange(true)) {
+    cache.ForEach(memory, [&](const Blob& blob) {
+      std::lock_guard lock(mutex_);
+      Learn(blob, began_ns);
+    });
+  }
+  return true;
+}
+
+void HotSpot::ReadWords(const PagedMemory& memory, const CodeCache& cache, std::span<const uint64_t> words,
+                        uint64_t began_ns) {
   std::vector<uint64_t> sorted(words.begin(), words.end());
   std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::optional<Blob> last;
   for (const uint64_t word : sorted) {
-    if (!blobs.empty() && blobs.back().Contains(word)) continue;
-    if (std::optional<Blob> blob = cache.Find(word)) {
-      blobs.push_back(*std::move(blob));
-    } else {
-      free.push_back(word);
+    if (last && last->Contains(word)) continue;
+    std::optional<Blob> blob = cache.Find(word);
+    if (memory.is_spent()) break;
+    // Walks wait for no more than one.
+    std::lock_guard lock(mutex_);
+    if (!blob) {
+      LearnFree(word);
+      continue;
     }
+    Learn(*blob, began_ns);
+    last = std::move(blob);
   }
-  bool read_all = false;
-  {
-    std::lock_guard lock(mutex_);
-    for (const uint64_t address : free) LearnFree(address);
-    for (const Blob& blob : blobs) Learn(blob, began_ns);
-    read_all = !std::exchange(has_read_all_, true);
-  }
-  // What is there from the beginning on is known before the next stack is captured.
-  if (read_all) {
-    const CodeCache unpaged = CodeCache::Read(layout_, memory);
-    std::vector<Blob> all;
-    unpaged.ForEach([&all](const Blob& blob) { all.push_back(blob); });
-    std::lock_guard lock(mutex_);
-    for (const Blob& blob : all) Learn(blob, began_ns);
-  }
-  functions_->Read(layout_, paged, cache);
 }
 
 void HotSpot::Learn(const Blob& blob, uint64_t began_ns) {

@@ -8,6 +8,7 @@
 #ifndef OFFCPU_RUNTIMES_HOTSPOT_HOTSPOT_H_
 #define OFFCPU_RUNTIMES_HOTSPOT_HOTSPOT_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,12 +27,12 @@
 #include "runtimes/hotspot/code_cache.h"
 #include "runtimes/hotspot/java_functions.h"
 #include "runtimes/hotspot/layout.h"
+#include "runtimes/paged_memory.h"
 #include "runtimes/runtime.h"
 
 namespace offcpu {
 
 inline constexpr size_t kMaxKnownBlobs = 1 << 17;  // all are forgotten when there are more
-inline constexpr size_t kMaxPagesOfRead = 4096;    // of the process, by one call of Read
 
 class HotSpot final : public Runtime {
  public:
@@ -44,7 +45,7 @@ class HotSpot final : public Runtime {
                                                        Clock clock, MemoryLease room = {});
 
   bool MayBeCode(uint64_t word) const override { return word >= low_ && word < high_; }
-  void Read(const Memory& memory, std::span<const uint64_t> words) override;
+  bool Read(const Memory& memory, std::span<const uint64_t> words) override;
   bool HasUnread() const override { return functions_->HasUnread(); }
   std::unique_ptr<MadeCode> CodeAt(uint64_t captured_ns) override;
 
@@ -64,6 +65,10 @@ class HotSpot final : public Runtime {
         room_(std::move(room)) {}
   static constexpr size_t kBytesEach = sizeof(Known) + 64;  // with its name and its part of a node
 
+  // False: it cannot be read.
+  bool ReadCode(const Memory& memory, std::span<const uint64_t> words);
+  // Words beyond what one call may read are left out: what is known of them stays.
+  void ReadWords(const PagedMemory& memory, const CodeCache& cache, std::span<const uint64_t> words, uint64_t began_ns);
   void Learn(const Blob& blob, uint64_t began_ns);
   void Forget(absl::btree_map<uint64_t, Known>::iterator begin, absl::btree_map<uint64_t, Known>::iterator end);
   void LearnFree(uint64_t address);
@@ -75,13 +80,13 @@ class HotSpot final : public Runtime {
   uint64_t low_ = 0;  // [low_, high_): the code cache, as far as it may ever grow
   uint64_t high_ = 0;
   uint64_t call_stub_return_ = 0;
-  uint64_t continuation_return_ = 0;  // 0: none yet
+  std::atomic<uint64_t> continuation_return_ = 0;  // 0: no virtual thread has run yet, or there are none
   const std::shared_ptr<JavaFunctions> functions_;
 
   mutable std::mutex mutex_;                // guards what follows
   absl::btree_map<uint64_t, Known> blobs_;  // by the begin of their code
   MemoryLease room_;                        // of which they take kBytesEach
-  bool has_read_all_ = false;
+  std::atomic<bool> has_read_all_ = false;  // not guarded
 };
 
 }  // namespace offcpu

@@ -1,6 +1,9 @@
 #include "runtimes/hotspot/java_functions.h"
 
-#include <optional>
+#include <algorithm>
+#include <utility>
+
+#include "runtimes/paged_memory.h"
 
 namespace offcpu {
 namespace {
@@ -34,28 +37,28 @@ uint64_t JavaFunctions::Intern(const Key& key, const Blob* blob, std::string_vie
   std::lock_guard lock(mutex_);
   const auto known = numbers_.find(key);
   if (known != numbers_.end()) {
-    Function& function = functions_[known->second];
-    // A compiled one cannot change under its number.
-    if (key.kind == Kind::kInterpreted || !function.is_read) Want(known->second, &function);
-    return known->second;
+    const Function& function = functions_[known->second];
+    // A compiled one cannot change under its number, but another stub may have come to be where one was.
+    if (key.kind == Kind::kInterpreted || !function.is_read) Want(known->second);
+    if (key.kind != Kind::kStub || function.lines.empty() || function.lines.front().function == name)
+      return known->second;
   }
   if (functions_.size() >= kMaxJavaFunctions || !memory.Grow(kBytesEach)) return kNoRoom;
   const uint64_t number = functions_.size();
-  numbers_.emplace(key, number);
+  numbers_.insert_or_assign(key, number);
   Function& function = functions_.emplace_back(Function{.key = key});
   if (blob != nullptr) function.blob = *blob;
-  if (!name.empty()) {
+  if (key.kind == Kind::kStub) {
     if (memory.Grow(BytesOf(Only(name)))) function.lines = Only(name);
     function.is_read = true;
   } else {
-    Want(number, &function);
+    Want(number);
   }
   return number;
 }
 
-void JavaFunctions::Want(uint64_t number, Function* function) {
-  if (std::exchange(function->is_wanted, true)) return;
-  wanted_.push_back(number);
+void JavaFunctions::Want(uint64_t number) {
+  if (!std::exchange(functions_[number].is_wanted, true)) wanted_.push_back(number);
 }
 
 bool JavaFunctions::HasUnread() const {
@@ -63,47 +66,63 @@ bool JavaFunctions::HasUnread() const {
   return !wanted_.empty();
 }
 
-std::vector<CodeLine> JavaFunctions::Read(const Function& function, const Methods& methods, const CodeCache& cache,
-                                          MethodIdentity* method) const {
-  if (function.key.kind == Kind::kInterpreted) {
-    *method = methods.Identify(function.key.code).value_or(MethodIdentity());
-    if (function.is_read) return function.lines;
-    const std::optional<CodeLine> line = methods.Interpreted(function.key.code, function.key.place);
-    return line ? std::vector<CodeLine>{*line} : std::vector<CodeLine>();
+std::vector<JavaFunctions::Wanted> JavaFunctions::TakeWanted() {
+  std::lock_guard lock(mutex_);
+  std::vector<Wanted> taken;
+  const auto end = wanted_.begin() + static_cast<ptrdiff_t>(std::min(wanted_.size(), kMaxJavaFunctionsAtOnce));
+  for (auto number = wanted_.begin(); number != end; ++number) {
+    Function& function = functions_[*number];
+    function.is_wanted = false;
+    taken.push_back({.number = *number, .key = function.key, .blob = function.blob, .is_read = function.is_read});
   }
-  const std::optional<Blob> now = cache.Find(function.blob.begin);
-  if (!now || *now != function.blob) return {};
-  return methods.Compiled(function.blob, function.key.place, function.key.exact);
+  wanted_.erase(wanted_.begin(), end);
+  return taken;
 }
 
-void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& target, const CodeCache& cache) {
-  std::vector<std::pair<uint64_t, Function>> wanted;
-  {
-    std::lock_guard lock(mutex_);
-    for (const uint64_t number : std::exchange(wanted_, {})) {
-      functions_[number].is_wanted = false;
-      wanted.emplace_back(number, functions_[number]);
-    }
+JavaFunctions::Reading JavaFunctions::Read(const Wanted& wanted, const Methods& methods, const CodeCache& cache) {
+  Reading reading;
+  if (wanted.key.kind == Kind::kInterpreted) {
+    reading.method = methods.Identify(wanted.key.code).value_or(MethodIdentity());
+    if (wanted.is_read) return reading;
+    if (std::optional<CodeLine> line = methods.Interpreted(wanted.key.code, wanted.key.place))
+      reading.lines.push_back(*std::move(line));
+    return reading;
   }
-  const Methods methods(layout, target);
-  for (const auto& [number, function] : wanted) {
-    MethodIdentity method;
-    std::vector<CodeLine> lines = Read(function, methods, cache, &method);
-    Keep(number, std::move(lines), method);
-  }
+  const std::optional<Blob> now = cache.Find(wanted.blob.begin);
+  if (now && *now == wanted.blob) reading.lines = methods.Compiled(wanted.blob, wanted.key.place, wanted.key.exact);
+  return reading;
 }
 
-void JavaFunctions::Keep(uint64_t number, std::vector<CodeLine> lines, const MethodIdentity& method) {
+void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& target) {
+  const PagedMemory paged(target);
+  const CodeCache cache = CodeCache::Read(layout, paged);
+  const Methods methods(layout, paged);
+  if (cache.empty()) return;
+  const std::vector<Wanted> wanted = TakeWanted();
+  size_t done = 0;
+  for (; done < wanted.size() && !paged.is_spent(); ++done) {
+    Reading reading = Read(wanted[done], methods, cache);
+    // One that takes more than all reads has no name: else none behind it would ever have.
+    if (paged.is_spent() && done > 0) break;
+    Keep(wanted[done].number, std::move(reading));
+  }
+  std::lock_guard lock(mutex_);
+  for (; done < wanted.size(); ++done) Want(wanted[done].number);
+}
+
+void JavaFunctions::Keep(uint64_t number, Reading&& reading) {
   std::lock_guard lock(mutex_);
   Function& function = functions_[number];
-  const bool has_changed = function.is_read && function.method != method;
-  if (lines.empty() || has_changed) lines = Only(kJavaUnloaded);
+  const bool was_read = std::exchange(function.is_read, true);
+  if (was_read && function.method == reading.method) return;
+  if (was_read || reading.lines.empty()) reading.lines = Only(kJavaUnloaded);
   // From now on the place has the new method, under another number.
-  if (has_changed) numbers_.erase(function.key);
+  const auto known = numbers_.find(function.key);
+  if (was_read && known != numbers_.end() && known->second == number) numbers_.erase(known);
   memory.Shrink(BytesOf(function.lines));
-  function.lines = memory.Grow(BytesOf(lines)) ? std::move(lines) : std::vector<CodeLine>();
-  function.method = method;
-  function.is_read = true;
+  const bool has_room = memory.Grow(BytesOf(reading.lines));
+  function.lines = has_room ? std::move(reading.lines) : std::vector<CodeLine>();
+  function.method = reading.method;
 }
 
 std::vector<CodeLine> JavaFunctions::LinesAt(uint64_t number) const {

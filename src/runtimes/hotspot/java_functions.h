@@ -11,8 +11,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,7 +28,8 @@
 
 namespace offcpu {
 
-inline constexpr size_t kMaxJavaFunctions = 1 << 17;  // of one virtual machine
+inline constexpr size_t kMaxJavaFunctions = 1 << 17;        // of one virtual machine
+inline constexpr size_t kMaxJavaFunctionsAtOnce = 1 << 12;  // whose names one call of Read reads
 inline constexpr std::string_view kJavaUnloaded = "[java: unloaded]";
 inline constexpr std::string_view kJavaNoRoom = "[java: no room for the name]";
 
@@ -39,8 +44,9 @@ class JavaFunctions final : public RuntimeCode {
   uint64_t Compiled(const Blob& blob, uint64_t pc, bool exact);
   uint64_t Stub(const Blob& blob, bool is_call_stub);
 
-  // Reads the names of what walks have met since the last call, and checks that known names still hold.
-  void Read(const HotSpotLayout& layout, const Memory& target, const CodeCache& cache);
+  // Reads the names of what walks have met since the last call, and checks that known names still hold: so many, and
+  // as many as there are reads for (paged_memory.h). The next call goes on from there.
+  void Read(const HotSpotLayout& layout, const Memory& target);
   bool HasUnread() const;
 
   std::string_view language() const override { return "jvm"; }
@@ -69,17 +75,29 @@ class JavaFunctions final : public RuntimeCode {
     bool is_read = false;
     bool is_wanted = false;  // in `wanted_`
   };
-  static constexpr size_t kBytesEach = sizeof(Function) + sizeof(std::pair<Key, uint64_t>) + 8;
+  // What a reading needs to know of one.
+  struct Wanted {
+    uint64_t number = 0;
+    Key key;
+    Blob blob;
+    bool is_read = false;
+  };
+  struct Reading {
+    std::vector<CodeLine> lines;  // none if the function was read before
+    MethodIdentity method;
+  };
+  // A table of hashes has room for up to twice what is in it.
+  static constexpr size_t kBytesEach = sizeof(Function) + 2 * sizeof(std::pair<Key, uint64_t>) + sizeof(uint64_t);
 
   uint64_t Intern(const Key& key, const Blob* blob, std::string_view name);
-  void Want(uint64_t number, Function* function);
-  std::vector<CodeLine> Read(const Function& function, const Methods& methods, const CodeCache& cache,
-                             MethodIdentity* method) const;
-  void Keep(uint64_t number, std::vector<CodeLine> lines, const MethodIdentity& method);
+  void Want(uint64_t number);
+  std::vector<Wanted> TakeWanted();
+  static Reading Read(const Wanted& wanted, const Methods& methods, const CodeCache& cache);
+  void Keep(uint64_t number, Reading&& reading);
 
   mutable std::mutex mutex_;  // guards what follows, and `memory`
   absl::flat_hash_map<Key, uint64_t> numbers_;
-  std::vector<Function> functions_ = {Function()};  // by number; the first one is kNoRoom
+  std::deque<Function> functions_ = std::deque<Function>(1);  // by number; the first one is kNoRoom
   std::vector<uint64_t> wanted_;
 };
 

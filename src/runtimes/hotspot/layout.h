@@ -28,7 +28,7 @@ struct VmNumber {
   bool is_signed = false;
 
   bool exists() const { return bytes != 0; }
-  // Of a structure that begins at `structure`. Nothing if it cannot be read.
+  // The number of the structure that begins at `structure`. Nothing if it cannot be read.
   std::optional<int64_t> Read(const Memory& memory, uint64_t structure) const;
   // Likewise, of an address or of what is added to one; 0 if it cannot be read.
   uint64_t Address(const Memory& memory, uint64_t structure) const {

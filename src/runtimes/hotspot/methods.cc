@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kAccNative = 0x100;
 constexpr int64_t kHasLineNumbers = 1;
 
-// The value of a field of two bytes that has no sign.
+// The value of a field that has no sign.
 int64_t Index(std::optional<int64_t> value) { return value.value_or(0) & 0xffff; }
 
 // Numbers of one to five bytes, as compressedStream.hpp and unsigned5.hpp of OpenJDK pack them: digits of 6 bits above
@@ -77,6 +77,9 @@ std::optional<MethodIdentity> Methods::Identify(uint64_t method) const {
   if (identity.constants == 0) return std::nullopt;
   identity.holder = layout_.pool_holder.Address(memory_, identity.constants);
   if (identity.holder == 0) return std::nullopt;
+  // A class holds its own pool. This may be another one: each kind of MethodHandle's methods has one to itself.
+  const uint64_t own = layout_.klass_constants.Address(memory_, identity.holder);
+  if (layout_.pool_holder.Address(memory_, own) != identity.holder) return std::nullopt;
   identity.class_name = layout_.klass_name.Address(memory_, identity.holder);
   identity.name_index = Index(layout_.const_name_index.Read(memory_, identity.const_method));
   return identity;
@@ -141,8 +144,9 @@ std::optional<CodeLine> Methods::Interpreted(uint64_t method, uint64_t bcp) cons
 
 std::optional<int64_t> Methods::ScopeAt(const Blob& blob, uint64_t pc, bool exact) const {
   if (blob.pcs_end < blob.pcs) return std::nullopt;
-  const uint64_t count = (blob.pcs_end - blob.pcs) / layout_.pc_desc_bytes;
-  if (count == 0 || count > kMaxPcDescs) return std::nullopt;
+  const uint64_t bytes = blob.pcs_end - blob.pcs;
+  const uint64_t count = bytes / layout_.pc_desc_bytes;
+  if (count == 0 || bytes > kMaxPcDescBytes) return std::nullopt;
   std::vector<std::byte> descs(count * layout_.pc_desc_bytes);
   if (!memory_.Read(blob.pcs, descs)) return std::nullopt;
   const SpanMemory read(blob.pcs, descs);

@@ -20,7 +20,7 @@ namespace offcpu {
 
 inline constexpr size_t kMaxSymbolBytes = 4096;     // of the name of a class, a method or a file; longer ones are cut
 inline constexpr size_t kMaxInlined = 256;          // functions of one instruction
-inline constexpr size_t kMaxPcDescs = 1 << 16;      // of one method
+inline constexpr size_t kMaxPcDescBytes = 1 << 20;  // of one method
 inline constexpr size_t kMaxLineEntries = 1 << 16;  // of one method
 
 // What stays the same as long as the method does: another class at the same place has another one.

@@ -1,10 +1,9 @@
 #include "runtimes/hotspot/vm_structs.h"
 
-#include <cstring>
-
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtimes/read_text.h"
 
 namespace offcpu {
 namespace {
@@ -22,14 +21,8 @@ absl::StatusOr<uint64_t> Word(const Memory& memory, const Symbols& symbols, std:
 
 // Nothing: it is longer than any name, or cannot be read.
 std::optional<std::string> Text(const Memory& memory, uint64_t address) {
-  std::string text;
-  for (; text.size() < kMaxVmNameBytes; ++address) {
-    const std::optional<char> c = memory.ReadValue<char>(address);
-    if (!c) return std::nullopt;
-    if (*c == '\0') return text;
-    text.push_back(*c);
-  }
-  return std::nullopt;
+  std::optional<std::string> text = ReadText(memory, address, kMaxVmNameBytes);
+  return text && text->size() < kMaxVmNameBytes ? text : std::nullopt;
 }
 
 // One table: an array of entries, the last of which has no name.

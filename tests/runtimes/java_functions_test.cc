@@ -1,0 +1,106 @@
+// Functions that walks have met, and what one call reads of their names.
+#include "runtimes/hotspot/java_functions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "runtimes/hotspot/layout.h"
+#include "runtimes/hotspot/vm_structs.h"
+#include "tests/runtimes/fake_vm.h"
+
+namespace offcpu {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(JavaFunctions, BeyondTheLimitAllAreOne) {
+  JavaFunctions functions;
+  uint64_t last = 0;
+  for (uint64_t i = 1; i < kMaxJavaFunctions; ++i) last = functions.Interpreted(i, 0);
+  EXPECT_EQ(last, kMaxJavaFunctions - 1);
+  EXPECT_EQ(functions.Interpreted(kMaxJavaFunctions, 0), JavaFunctions::kNoRoom);
+  EXPECT_EQ(functions.Interpreted(1, 0), 1u);
+  EXPECT_EQ(functions.LinesAt(JavaFunctions::kNoRoom), (std::vector<CodeLine>{{.function = std::string(kJavaNoRoom)}}));
+}
+
+TEST(JavaFunctions, AnotherStubAtTheSamePlaceIsAnotherFunction) {
+  JavaFunctions functions;
+  const uint64_t first = functions.Stub({.at = 0x1000, .name = "upcall_stub_a"}, false);
+  const uint64_t second = functions.Stub({.at = 0x1000, .name = "upcall_stub_b"}, false);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(functions.LinesAt(first).front().function, "upcall_stub_a");
+  EXPECT_EQ(functions.LinesAt(second).front().function, "upcall_stub_b");
+  EXPECT_EQ(functions.Stub({.at = 0x1000, .name = "upcall_stub_b"}, false), second);
+  EXPECT_FALSE(functions.HasUnread());
+}
+
+class JavaFunctionsOf : public ::testing::TestWithParam<int> {
+ protected:
+  // As UNSIGNED5 is packed: digits of 6 bits above the values that end a number, none of which is 0 since JDK 20.
+  void Put(uint32_t value) {
+    const uint32_t excluded = GetParam() >= 20 ? 1 : 0;
+    for (; value >= 192 - excluded; value = (value - (192 - excluded)) / 64) {
+      scopes_.push_back(static_cast<uint8_t>(192 + (value - (192 - excluded)) % 64));
+    }
+    scopes_.push_back(static_cast<uint8_t>(value + excluded));
+  }
+
+  Blob BlobAt(uint64_t code) { return *CodeCache::Read(layout_, vm_.memory()).Find(code); }
+  std::string NameOf(const JavaFunctions& functions, uint64_t number) {
+    const std::vector<CodeLine> lines = functions.LinesAt(number);
+    return lines.empty() ? "" : lines.front().function;
+  }
+
+  FakeVm vm_{GetParam()};
+  const HotSpotLayout layout_ = *HotSpotLayout::Of(*VmStructs::Read(vm_.memory(), vm_.symbols()), vm_.memory());
+  std::vector<uint8_t> scopes_ = {0};
+};
+INSTANTIATE_TEST_SUITE_P(Jdk, JavaFunctionsOf, testing::Values(17, 25));
+
+TEST_P(JavaFunctionsOf, OneCallReadsSoManyNames) {
+  const uint64_t method = vm_.AddMethod({.code_bytes = kMaxJavaFunctionsAtOnce + 1});
+  JavaFunctions functions;
+  uint64_t last = 0;
+  for (uint64_t i = 0; i <= kMaxJavaFunctionsAtOnce; ++i)
+    last = functions.Interpreted(method, vm_.BytecodeOf(method) + i);
+  functions.Read(layout_, vm_.memory());
+  EXPECT_TRUE(functions.HasUnread());
+  EXPECT_EQ(NameOf(functions, last - 1), "com.shop.Inventory.reserve");
+  EXPECT_EQ(NameOf(functions, last), "");
+  functions.Read(layout_, vm_.memory());
+  EXPECT_FALSE(functions.HasUnread());
+  EXPECT_EQ(NameOf(functions, last), "com.shop.Inventory.reserve");
+}
+
+// Functions that are inlined into each other, each with a long table of lines, take more than one call may read.
+TEST_P(JavaFunctionsOf, OneThatTakesAllReadsLeavesOthersToTheNextCall) {
+  const uint64_t method = vm_.AddMethod({});
+  const uint64_t endless = vm_.AddMethod({.lines = std::vector<uint8_t>(kMaxLineEntries + 1, 1)});
+  uint32_t scope = 0;
+  for (int i = 0; i < 20; ++i) {
+    const uint32_t sender = std::exchange(scope, static_cast<uint32_t>(scopes_.size()));
+    for (const uint32_t value : {sender, 1u, 1u}) Put(value);
+  }
+  const uint64_t code = vm_.AddBlob(
+      {.method = endless, .pcs = {{0x20, static_cast<int32_t>(scope)}}, .scopes = scopes_, .metadata = {endless}});
+  JavaFunctions functions;
+  const uint64_t before = functions.Interpreted(method, vm_.BytecodeOf(method));
+  const uint64_t largest = functions.Compiled(BlobAt(code), code + 0x20, /*exact=*/false);
+  const uint64_t behind = functions.Interpreted(method, vm_.BytecodeOf(method) + 1);
+  functions.Read(layout_, vm_.memory());
+  EXPECT_EQ(NameOf(functions, before), "com.shop.Inventory.reserve");
+  EXPECT_EQ(NameOf(functions, largest), "");
+  EXPECT_EQ(NameOf(functions, behind), "");
+  functions.Read(layout_, vm_.memory());
+  EXPECT_EQ(NameOf(functions, largest), kJavaUnloaded) << "it is the first one, and there is still no end of it";
+  EXPECT_TRUE(functions.HasUnread());
+  functions.Read(layout_, vm_.memory());
+  EXPECT_EQ(NameOf(functions, behind), "com.shop.Inventory.reserve");
+  EXPECT_FALSE(functions.HasUnread());
+}
+
+}  // namespace
+}  // namespace offcpu
