@@ -17,12 +17,8 @@
 #include "process/owner.h"
 #include "recorder/clocks.h"
 #include "recorder/listing.h"
-#include "recorder/live.h"
-#include "recorder/lock_owner.h"
-#include "recorder/look.h"
-#include "recorder/runtime_reads.h"
+#include "recorder/process_snapshot.h"
 #include "recorder/walk_capture.h"
-#include "runtimes/find_runtime.h"
 #include "runtimes/runtime.h"
 #include "unwind/walk.h"
 
@@ -34,75 +30,6 @@ constexpr std::chrono::milliseconds kPause(2);
 constexpr std::chrono::milliseconds kDeadline(5000);  // for reading some threads, without a service
 constexpr size_t kMaxStackBytes = 32 << 20;
 constexpr size_t kMaxBytesAtOnce = 32 << 20;
-// How many threads that have run since they were listed are read again in one attempt, and how many bytes.
-constexpr size_t kMaxRereads = 512;
-constexpr size_t kMaxRereadBytes = 128 << 20;
-
-// What one attempt brings.
-struct Snapshot {
-  std::string name;
-  NoUserStack failed = NoUserStack::kNone;  // why nothing can be walked
-  std::shared_ptr<const AddressSpace> space;
-  std::shared_ptr<Runtime> runtime;  // null: none that is known
-  CodeVersion code;
-  std::vector<WaitingThread> threads;  // those asked for, as they were when their stack was read
-  std::vector<LiveStack> stacks;       // parallel to `threads`
-  std::vector<int32_t> lock_owners;    // likewise
-};
-
-// Reads the stacks of threads that have run since they were listed once more, each by itself: threads of a busy process
-// do not wait for as long as it takes to list all of them and to look at the process.
-void ReadStaleAgain(size_t stack_bytes, const Listing& listing, Snapshot* snapshot) {
-  size_t rereads = std::min(kMaxRereads, kMaxRereadBytes / stack_bytes);
-  for (size_t i = 0; i < snapshot->threads.size(); ++i) {
-    WaitingThread& thread = snapshot->threads[i];
-    LiveStack& stack = snapshot->stacks[i];
-    for (; stack.missing == NoUserStack::kStale && rereads > 0; --rereads) {
-      const std::optional<WaitingThread> now = listing.find(thread.tid);
-      if (!now.has_value() || now->process != thread.process) break;
-      thread = *now;
-      snapshot->lock_owners[i] = LockOwnersOf({thread}).front();
-      stack = std::move(ReadLiveStacks({thread}, stack_bytes, listing.find, listing.describe).front());
-    }
-  }
-}
-
-std::vector<uint64_t> WordsOf(const std::vector<LiveStack>& stacks, const Runtime& runtime) {
-  std::vector<uint64_t> words;
-  for (const LiveStack& stack : stacks) {
-    if (words.size() >= kMaxRuntimeWords) break;
-    const std::vector<uint64_t> own = RuntimeWords(stack.capture, runtime);
-    words.insert(words.end(), own.begin(), own.end());
-  }
-  return words;
-}
-
-// Where the kernel tells no code version, the code is that of the stacks if it was the same before and after.
-Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_bytes, const Listing& listing,
-                      ModuleCache& modules, std::shared_ptr<Runtime> runtime) {
-  const WaitingThread& thread = threads.front();
-  const ProcessLook before = LookAtProcess(thread.process, thread.tid, nullptr, listing.describe, modules, nullptr);
-  Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess, .threads = threads};
-  const ProcessMemory memory(thread.tid);
-  if (runtime == nullptr && before.space != nullptr)
-    runtime = FindRuntime(*before.space, memory, modules.LeaseFor(OwnerOf(thread.tid))).runtime;
-  if (runtime != nullptr) runtime->Read(memory, {});
-  snapshot.lock_owners = LockOwnersOf(threads);
-  snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
-  ReadStaleAgain(stack_bytes, listing, &snapshot);
-  const ProcessLook look =
-      LookAtProcess(thread.process, thread.tid, before.space.get(), listing.describe, modules, nullptr);
-  if (look.outcome == LookOutcome::kGone) snapshot.failed = NoUserStack::kGone;
-  if (look.outcome != LookOutcome::kSeen) return snapshot;
-  const bool same_around = before.outcome == LookOutcome::kSeen && before.space->SameCode(*look.space);
-  if (look.code.hash == 0 && !same_around) return snapshot;
-  if (runtime != nullptr) runtime->Read(memory, WordsOf(snapshot.stacks, *runtime));
-  snapshot.runtime = std::move(runtime);
-  snapshot.failed = NoUserStack::kNone;
-  snapshot.space = look.space;
-  snapshot.code = look.code;
-  return snapshot;
-}
 
 // The best that is known of a thread so far: all of it of one moment.
 struct Found {
@@ -115,7 +42,7 @@ struct Found {
 };
 
 // Walks the stack of the thread at `index`.
-Found WalkStack(const Snapshot& snapshot, size_t index, Walkers& walkers) {
+Found WalkStack(const ProcessSnapshot& snapshot, size_t index, Walkers& walkers) {
   const LiveStack& live = snapshot.stacks[index];
   Found found = {.thread = snapshot.threads[index], .missing = live.missing};
   // What it ran through meanwhile is not known.
@@ -217,9 +144,9 @@ class Reading {
   }
 
   // Null if it was not to be had in time; another try would only lose another thread.
-  std::shared_ptr<const Snapshot> TakeInTime(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
+  std::shared_ptr<const ProcessSnapshot> TakeInTime(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
     if (is_stuck_) return nullptr;
-    const auto snapshot = std::make_shared<Snapshot>();
+    const auto snapshot = std::make_shared<ProcessSnapshot>();
     const auto take = [snapshot, threads, stack_bytes, listing = listing_, modules = modules_, runtime = runtime_] {
       *snapshot = TakeSnapshot(threads, stack_bytes, listing, *modules, runtime);
     };
@@ -228,7 +155,7 @@ class Reading {
   }
 
   bool ReadSome(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
-    const std::shared_ptr<const Snapshot> snapshot = TakeInTime(threads, stack_bytes);
+    const std::shared_ptr<const ProcessSnapshot> snapshot = TakeInTime(threads, stack_bytes);
     if (snapshot != nullptr && !snapshot->name.empty()) name_ = snapshot->name;
     if (snapshot != nullptr && snapshot->runtime != nullptr) runtime_ = snapshot->runtime;
     bool again = false;
