@@ -257,7 +257,7 @@ struct ProcessColumns {
 
 // A narrow terminal has no room for all columns: what is blocked is the rest of the time, and the cause says more than
 // the number of threads.
-// `stack`: gives the last column as wide as it is told.
+// `stack` makes the last column, which must fit into as many columns as it is given.
 void WriteProcessLine(const ProcessLine& line, absl::FunctionRef<std::string(size_t)> stack,
                       const ProcessColumns& columns, const TableOptions& options, ByteSink sink) {
   const bool has_limit = options.columns != kNoLimit;

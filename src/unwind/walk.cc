@@ -56,6 +56,11 @@ const GoLandmark* GoLandmarkAt(const MappedCode& code, uint64_t address) {
   return nullptr;
 }
 
+// A walk that may have led past frames is not known to be complete.
+EndReason Judged(EndReason end, bool may_skip) {
+  return end == EndReason::kComplete && may_skip ? EndReason::kGuessedEnd : end;
+}
+
 // Does the row lead to where the frame pointer leads to as well?
 bool IsFrameOfFramePointer(const Row& row, const FrameState& state, const Machine& machine) {
   const Row by_fp = FramePointerRow(machine);
@@ -243,24 +248,18 @@ void Walker::Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace) {
   trace->steps.push_back({.lookup_pc = lookup_pc, .row = found.row, .is_end = found.ends});
 }
 
-// Nothing of it is told to the BPF programs: what lies at an address of such code changes, and what an interpreter runs
-// does not show in addresses.
-[[gnu::noinline]] std::optional<std::optional<EndReason>> Walker::StepInMadeCode(const StackCopy& copy,
-                                                                                 FrameState* state, KeptFrames* kept,
-                                                                                 WalkTrace* trace,
-                                                                                 bool* may_skip) const {
-  const std::optional<MadeFrame> found = made_->Find(*state, copy);
-  if (!found) return std::nullopt;
-  Frame frame = found->frame;
+// The BPF programs learn no such walk: the code at an address changes, and addresses do not show what an interpreter
+// runs.
+std::optional<EndReason> Walker::StepFromMade(const MadeFrame& made, const StackCopy& copy, FrameState* state,
+                                              KeptFrames* kept, WalkTrace* trace) {
+  Frame frame = made.frame;
   frame.source = state->source;
   kept->Add(frame, state->pc);
-  *may_skip |= !found->is_proven;
   if (trace != nullptr) {
     trace->is_fixed = trace->is_followable = false;
     if (!kept->is_cut()) trace->steps.push_back({.lookup_pc = state->lookup_pc()});
   }
-  if (!found->row) return EndReason::kGeneratedCode;
-  return Apply(*found->row, copy, state);
+  return made.row ? Apply(*made.row, copy, state) : EndReason::kGeneratedCode;
 }
 
 // Holes are also what assemblers leave that write no tables: functions that call nobody, have no frame, and leave the
@@ -280,9 +279,10 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     if (code == nullptr) return kept->count() == 0 ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
     if (kept->count() == most) return EndReason::kFrameLimit;
     if (made_ != nullptr && code->module == nullptr) [[unlikely]] {
-      if (const auto stepped = StepInMadeCode(copy, state, kept, trace, &may_skip)) {
-        if (*stepped) return **stepped == EndReason::kComplete && may_skip ? EndReason::kGuessedEnd : **stepped;
+      if (const std::optional<MadeFrame> made = made_->Find(*state, copy)) {
+        may_skip |= !made->is_proven;
         leaf_in_hole = false;
+        if (const auto end = StepFromMade(*made, copy, state, kept, trace)) return Judged(*end, may_skip);
         continue;
       }
     }
@@ -301,7 +301,7 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     Frame& stays = kept->Add(frame, state->pc);
     const std::optional<EndReason> end = Step(*code, copy, state, &stays, &found);
     if (trace != nullptr && !kept->is_cut()) Trace(found, pc, trace);
-    if (end) return *end == EndReason::kComplete && may_skip ? EndReason::kGuessedEnd : *end;
+    if (end) return Judged(*end, may_skip);
     may_skip |= may_skip_here;
   }
 }

@@ -1,4 +1,4 @@
-// A host that is made up. Tests change it and look at what it was told.
+// A made-up host. Tests set what it answers, and check what the pipeline has asked it to do.
 #ifndef OFFCPU_TESTS_RECORDER_FAKE_HOST_H_
 #define OFFCPU_TESTS_RECORDER_FAKE_HOST_H_
 

@@ -73,7 +73,7 @@ TEST_P(HotSpotMethods, WhatIsNoMethodHasNoName) {
   EXPECT_EQ(methods.Interpreted(nothing, 0), std::nullopt);
 }
 
-// A class holds its own pool, by which it is told from what was there before.
+// A class names the pool that it owns. One that names another pool has taken the place of what was there before.
 TEST_P(HotSpotMethods, HolderThatIsNoClassNamesNothing) {
   const uint64_t method = vm_.AddMethod({}), other = vm_.AddMethod({});
   const Methods methods = Named();
