@@ -35,6 +35,7 @@
 #include "capture/sampling_events.h"
 #include "capture/settings.h"
 #include "capture/wire_names.h"
+#include "process/now.h"
 #include "process/owned_fd.h"
 
 namespace offcpu {
@@ -99,12 +100,6 @@ wire_task TaskAt(std::span<const std::byte> bytes) {
   wire_task task;
   std::memcpy(&task, bytes.data(), sizeof(task));
   return task;
-}
-
-uint64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 // Reads a number that a CPU goes on changing.
@@ -354,7 +349,7 @@ void Programs::Arm() {
   const std::atomic_ref clock_offset(impl_->control->clock_offset);
   for (int i = 0; i < 1000 && impl_->bpf.config->has_rq_clock != 0 && clock_offset.load() == 0; ++i)
     nanosleep(&kMoment, nullptr);
-  impl_->control->start_ns = MonotonicNs() + clock_offset.load();
+  impl_->control->start_ns = NowNs(CLOCK_MONOTONIC) + clock_offset.load();
   std::atomic_ref(impl_->control->phase).store(WIRE_RECORDING, std::memory_order_release);
 }
 
@@ -369,7 +364,7 @@ void Programs::SetClockOffset(uint64_t offset) {
 
 void Programs::Disarm() {
   if (impl_->end_ns != 0) return;
-  impl_->end_ns = impl_->control->end_ns = MonotonicNs();
+  impl_->end_ns = impl_->control->end_ns = NowNs(CLOCK_MONOTONIC);
   std::atomic_ref(impl_->control->phase).store(WIRE_ENDED, std::memory_order_release);
   if (impl_->sampling != nullptr) impl_->sampling->Disable();
 }
@@ -450,7 +445,7 @@ absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(const TaskScope
     if (!bytes.ok()) return bytes.status();
     const uint64_t still_left_out = impl_->ReadCounter(WIRE_COUNT_NOT_LISTED).count;
     if (attempt == kAttempts || still_left_out == left_out) {
-      const uint64_t end_ns = control.phase == WIRE_RECORDING ? MonotonicNs() : impl_->end_ns.load();
+      const uint64_t end_ns = control.phase == WIRE_RECORDING ? NowNs(CLOCK_MONOTONIC) : impl_->end_ns.load();
       if (open_at_ns == 0 && end_ns != 0) open_at_ns = end_ns + control.clock_offset;
       return DecodeThreads(*bytes, control.start_ns, open_at_ns);
     }

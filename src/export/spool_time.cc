@@ -1,22 +1,14 @@
 #include "export/spool_time.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <string>
 
 #include "absl/strings/numbers.h"
+#include "process/now.h"
 #include "process/proc_file.h"
 
 namespace offcpu {
 namespace {
-
-uint64_t Read(clockid_t clock) {
-  constexpr uint64_t kNsPerSecond = 1'000'000'000;
-  struct timespec time = {};
-  clock_gettime(clock, &time);
-  return static_cast<uint64_t>(time.tv_sec) * kNsPerSecond + static_cast<uint64_t>(time.tv_nsec);
-}
 
 // Half of a number that the kernel draws when it starts. 0 if it is not to be had: then no boot is known to be this
 // one.
@@ -35,7 +27,7 @@ uint64_t Since(uint64_t then, uint64_t now) { return now > then ? now - then : 0
 
 SpoolTime SpoolTimeNow() {
   static const uint64_t boot = ThisBoot();
-  return {.unix_ns = Read(CLOCK_REALTIME), .boot_ns = Read(CLOCK_BOOTTIME), .boot = boot};
+  return {.unix_ns = NowNs(CLOCK_REALTIME), .boot_ns = NowNs(CLOCK_BOOTTIME), .boot = boot};
 }
 
 uint64_t WaitedNs(const SpoolTime& appended, const SpoolTime& now, uint64_t first_ns) {

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "process/now.h"
 
 namespace offcpu {
 namespace {
@@ -23,12 +24,6 @@ uint64_t GoneOn(uint64_t before, uint64_t now, uint64_t other_ns) {
 }
 
 }  // namespace
-
-uint64_t NowNs(clockid_t clock) {
-  timespec now = {};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 Clocks ReadClocks() {
   constexpr int kTries = 8;

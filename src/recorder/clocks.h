@@ -5,8 +5,6 @@
 #ifndef OFFCPU_RECORDER_CLOCKS_H_
 #define OFFCPU_RECORDER_CLOCKS_H_
 
-#include <time.h>
-
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -17,8 +15,6 @@
 #include "profile/profile.h"
 
 namespace offcpu {
-
-uint64_t NowNs(clockid_t clock);
 
 // At one moment.
 struct Clocks {

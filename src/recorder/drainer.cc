@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "process/hurried_thread.h"
+#include "process/now.h"
 #include "process/start_thread.h"
 #include "recorder/clocks.h"
 

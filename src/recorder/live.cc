@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "process/memory.h"
-#include "process/monotonic_clock.h"
+#include "process/now.h"
 
 namespace offcpu {
 namespace {
@@ -23,7 +23,7 @@ LiveStack CopyThread(const WaitingThread& thread, size_t max_bytes) {
   LiveStack live;
   live.capture.process = thread.process;
   live.capture.tid = thread.tid;
-  live.capture.at_ns = MonotonicNs();
+  live.capture.at_ns = NowNs(CLOCK_MONOTONIC);
   live.capture.registers = thread.registers;
   live.capture.in_syscall = thread.in_syscall;
   live.capture.is_32_bit = thread.is_32_bit;

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "process/container.h"
 #include "process/executable.h"
+#include "process/now.h"
 #include "process/owner.h"
 #include "process/proc_file.h"
-#include "recorder/thread_cpu.h"
 
 namespace offcpu {
 namespace {
@@ -100,9 +100,9 @@ ProcessLook Look(const ProcessKey& process, pid_t tid, const AddressSpace* previ
 
 ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpace* previous,
                           const DescribeFunction& describe, ModuleCache& modules, const SharedFiles* shared) {
-  const uint64_t began_ns = ThreadCpuNs();
+  const uint64_t began_ns = NowNs(CLOCK_THREAD_CPUTIME_ID);
   ProcessLook look = Look(process, tid, previous, describe, modules, shared);
-  look.cpu_ns = ThreadCpuNs() - began_ns;
+  look.cpu_ns = NowNs(CLOCK_THREAD_CPUTIME_ID) - began_ns;
   return look;
 }
 

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "process/memory.h"
+#include "process/now.h"
 #include "process/owner.h"
 #include "recorder/clocks.h"
 #include "recorder/listing.h"

@@ -4,10 +4,10 @@
 
 #include "process/control_groups.h"
 #include "process/memory.h"
+#include "process/now.h"
 #include "process/owner.h"
 #include "recorder/listing.h"
 #include "recorder/own_vdso.h"
-#include "recorder/thread_cpu.h"
 #include "runtimes/find_runtime.h"
 
 namespace offcpu {
@@ -29,7 +29,7 @@ class HostWithPrograms final : public Host {
     return LookAtProcess(process, tid, previous, listing_.describe, *modules_, files().get());
   }
   void FindRuntime(const ProcessKey& process, int32_t tid, ProcessLook* look) override {
-    const uint64_t began_ns = ThreadCpuNs();
+    const uint64_t began_ns = NowNs(CLOCK_THREAD_CPUTIME_ID);
     if (const std::optional<ProcessMemory> memory = MemoryOf(process, tid)) {
       const RuntimeForm before =
           std::exchange(look->runtime,
@@ -40,7 +40,7 @@ class HostWithPrograms final : public Host {
       // What is there now is known before the first capture.
       if (form == RuntimeForm::kServed) look->runtime.runtime->Read(*memory, {});
     }
-    look->cpu_ns += ThreadCpuNs() - began_ns;
+    look->cpu_ns += NowNs(CLOCK_THREAD_CPUTIME_ID) - began_ns;
   }
   bool ReadRuntime(const ProcessKey& process, int32_t tid, Runtime& runtime, std::span<const uint64_t> words) override {
     const std::optional<ProcessMemory> memory = MemoryOf(process, tid);

@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "process/now.h"
+
 namespace offcpu {
 namespace {
 

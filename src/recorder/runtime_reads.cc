@@ -6,26 +6,28 @@
 #include <utility>
 
 #include "process/memory.h"
-#include "recorder/thread_cpu.h"
+#include "process/now.h"
 
 namespace offcpu {
 namespace {
 
-void AddWords(std::span<const std::byte> bytes, const Runtime& runtime, std::vector<uint64_t>* words) {
+void AddWords(std::span<const std::byte> bytes, const CodeRange& bounds, std::vector<uint64_t>* words) {
   for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
     uint64_t word;
     std::memcpy(&word, bytes.data() + at, sizeof(word));
-    if (runtime.MayBeCode(word)) words->push_back(word);
+    if (word >= bounds.begin && word < bounds.end) words->push_back(word);
   }
 }
 
 }  // namespace
 
 std::vector<uint64_t> RuntimeWords(const CaptureEvent& capture, const Runtime& runtime) {
+  const CodeRange bounds = runtime.bounds();
+  const uint64_t pc = capture.registers.pc();
   std::vector<uint64_t> words;
-  if (runtime.MayBeCode(capture.registers.pc())) words.push_back(capture.registers.pc());
-  AddWords(capture.stack, runtime, &words);
-  for (const StackPiece& piece : capture.pieces) AddWords(piece.bytes, runtime, &words);
+  AddWords(std::as_bytes(std::span(&pc, 1)), bounds, &words);
+  AddWords(capture.stack, bounds, &words);
+  for (const StackPiece& piece : capture.pieces) AddWords(piece.bytes, bounds, &words);
   return words;
 }
 
@@ -73,9 +75,9 @@ ReadTaken RuntimeReads::Read(const ProcessKey& key, Process& process, size_t* co
       key, targets_.OwnerOf(key),
       [this, key, reading, tid = process.tid, host = host_, runtime = process.runtime,
        words = std::move(words)]() -> ReaderThreads::Completion {
-        const uint64_t began_ns = ThreadCpuNs();
+        const uint64_t began_ns = NowNs(CLOCK_THREAD_CPUTIME_ID);
         const bool is_read = host->ReadRuntime(key, tid, *runtime, words);
-        const uint64_t cpu_ns = ThreadCpuNs() - began_ns;
+        const uint64_t cpu_ns = NowNs(CLOCK_THREAD_CPUTIME_ID) - began_ns;
         return [this, key, reading, is_read, cpu_ns] { OnRead(key, reading, is_read, cpu_ns); };
       },
       [this, key, reading] { OnRead(key, reading, /*is_read=*/false, 0); });

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "process/now.h"
 #include "recorder/clocks.h"
 
 namespace offcpu {

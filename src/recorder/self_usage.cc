@@ -1,20 +1,15 @@
 #include "recorder/self_usage.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
+#include "process/now.h"
+
 namespace offcpu {
 namespace {
-
-uint64_t CpuNs() {
-  timespec used = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
-}
 
 uint64_t ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
@@ -26,7 +21,7 @@ uint64_t ResidentBytes() {
 
 }  // namespace
 
-SelfUsage MeasureSelf() { return {.cpu_ns = CpuNs(), .resident_bytes = ResidentBytes()}; }
+SelfUsage MeasureSelf() { return {.cpu_ns = NowNs(CLOCK_PROCESS_CPUTIME_ID), .resident_bytes = ResidentBytes()}; }
 
 uint64_t OpenFiles() {
   std::error_code error;

@@ -8,6 +8,7 @@
 
 #include "capture/decode.h"
 #include "process/hurried_thread.h"
+#include "process/now.h"
 #include "process/start_thread.h"
 #include "recorder/clocks.h"
 #include "recorder/own_cost.h"

@@ -5,7 +5,7 @@
 
 #include "process/elf/file.h"
 #include "process/module.h"
-#include "process/monotonic_clock.h"
+#include "process/now.h"
 #include "runtimes/exported.h"
 #include "runtimes/hotspot/hotspot.h"
 
@@ -24,7 +24,8 @@ FoundRuntime OpenHotSpot(const MappedCode& code, const Memory& memory, MemoryLea
   if (!elf.ok()) return {.form = RuntimeForm::kUnknown};
   std::map<std::string, uint64_t, std::less<>> symbols = ExportedSymbols(*elf, "gHotSpotVM");
   for (auto& [name, address] : symbols) address += code.bias;
-  absl::StatusOr<std::shared_ptr<HotSpot>> vm = HotSpot::Open(memory, symbols, MonotonicNs, std::move(room));
+  absl::StatusOr<std::shared_ptr<HotSpot>> vm = HotSpot::Open(
+      memory, symbols, [] { return NowNs(CLOCK_MONOTONIC); }, std::move(room));
   if (!vm.ok()) return {.form = FormOf(vm.status())};
   return {.form = RuntimeForm::kServed, .runtime = *std::move(vm)};
 }

@@ -3,7 +3,7 @@
 // not there any more has no name. find_runtime.h finds out which runtime a process has.
 //
 // Threads: Read may block for ever and belongs on a reader thread; all else is for any thread. A runtime belongs to one
-// process and is told nothing of others.
+// process, and knows nothing of others.
 #ifndef OFFCPU_RUNTIMES_RUNTIME_H_
 #define OFFCPU_RUNTIMES_RUNTIME_H_
 
@@ -16,6 +16,7 @@
 
 #include "process/code_object.h"
 #include "process/memory.h"
+#include "process/module.h"
 #include "unwind/made_code.h"
 
 namespace offcpu {
@@ -49,8 +50,8 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
 
-  // May a word of a stack be an address of the runtime's code?
-  virtual bool MayBeCode(uint64_t word) const = 0;
+  // Addresses of the process: the runtime's code lies there, as far as it may ever grow. They stay the same.
+  virtual CodeRange bounds() const = 0;
   // Reads what `words` of captured stacks lead to, and the functions that walks have met since the last call: as far as
   // one call takes, and the next one goes on. False: the process cannot be read any more; what is known stays.
   virtual bool Read(const Memory& memory, std::span<const uint64_t> words) = 0;

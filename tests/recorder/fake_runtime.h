@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "recorder/thread_cpu.h"
+#include "process/now.h"
 #include "runtimes/runtime.h"
 #include "tests/recorder/made_up_events.h"
 
@@ -20,7 +20,7 @@ namespace offcpu {
 
 class FakeRuntime final : public Runtime {
  public:
-  bool MayBeCode(uint64_t word) const override { return word >= code && word < code + 0x1000; }
+  CodeRange bounds() const override { return {.begin = code, .end = code + 0x1000}; }
   bool Read(const Memory&, std::span<const uint64_t> words) override {
     std::shared_future<void> until;
     {
@@ -29,7 +29,8 @@ class FakeRuntime final : public Runtime {
       until = until_;
     }
     if (until.valid()) until.wait();
-    for (const uint64_t began_ns = ThreadCpuNs(); ThreadCpuNs() - began_ns < cpu_ns;) {
+    for (const uint64_t began_ns = NowNs(CLOCK_THREAD_CPUTIME_ID);
+         NowNs(CLOCK_THREAD_CPUTIME_ID) - began_ns < cpu_ns;) {
     }
     has_unread = leaves_unread.load();
     return can_be_read;

@@ -44,7 +44,7 @@ TEST_F(FindRuntimeTest, VirtualMachineIsServed) {
   const FoundRuntime found = Find(Library());
   EXPECT_EQ(found.form, RuntimeForm::kServed);
   ASSERT_NE(found.runtime, nullptr);
-  EXPECT_TRUE(found.runtime->MayBeCode(FakeVm::kCodeLow));
+  EXPECT_EQ(found.runtime->bounds(), (CodeRange{.begin = FakeVm::kCodeLow, .end = FakeVm::kCodeHigh}));
 }
 
 TEST_F(FindRuntimeTest, OtherLibrariesAreNone) {

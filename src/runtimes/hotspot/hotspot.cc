@@ -16,10 +16,9 @@ class HotSpotStack final : public MadeCode {
   HotSpotStack(HotSpot& vm, uint64_t captured_ns) : vm_(vm), captured_ns_(captured_ns) {}
 
   std::optional<MadeFrame> Find(const FrameState& state, const StackCopy& copy) const override {
-    if (!vm_.MayBeCode(state.lookup_pc())) return std::nullopt;
     const std::optional<HotSpot::Known> known = vm_.Find(state.lookup_pc());
     if (!known) return std::nullopt;
-    const Blob& blob = known->blob;
+    const Blob& blob = *known->blob;
     MadeFrame made;
     made.frame.code = vm_.functions_.get();
     made.frame.kind = blob.kind == BlobKind::kInterpreter ? FrameKind::kInterpreted : FrameKind::kGenerated;
@@ -93,10 +92,10 @@ absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
   const absl::StatusOr<HotSpotLayout> layout = HotSpotLayout::Of(*structs, paged);
   if (!layout.ok()) return layout.status();
   std::shared_ptr<HotSpot> vm(new HotSpot(*layout, clock, std::move(room)));
-  vm->low_ = paged.ReadValue<uint64_t>(layout->low_bound).value_or(0);
-  vm->high_ = paged.ReadValue<uint64_t>(layout->high_bound).value_or(0);
+  vm->bounds_ = {.begin = paged.ReadValue<uint64_t>(layout->low_bound).value_or(0),
+                 .end = paged.ReadValue<uint64_t>(layout->high_bound).value_or(0)};
   vm->call_stub_return_ = paged.ReadValue<uint64_t>(layout->call_stub_return).value_or(0);
-  if (vm->low_ >= vm->high_ || !vm->MayBeCode(vm->call_stub_return_))
+  if (vm->call_stub_return_ < vm->bounds_.begin || vm->call_stub_return_ >= vm->bounds_.end)
     return absl::UnavailableError("the virtual machine has not made its code yet");
   return vm;
 }
@@ -150,7 +149,7 @@ void HotSpot::ReadWords(const PagedMemory& memory, const CodeCache& cache, std::
 
 void HotSpot::Learn(const Blob& blob, uint64_t began_ns) {
   const auto known = blobs_.find(blob.begin);
-  if (known != blobs_.end() && known->second.blob == blob) {
+  if (known != blobs_.end() && *known->second.blob == blob) {
     known->second.last_ns = std::max(known->second.last_ns, began_ns);
     return;
   }
@@ -158,7 +157,8 @@ void HotSpot::Learn(const Blob& blob, uint64_t began_ns) {
   Forget(blobs_.lower_bound(blob.begin), blobs_.lower_bound(blob.end));
   if (blobs_.size() >= kMaxKnownBlobs) Forget(blobs_.begin(), blobs_.end());
   if (!room_.Grow(kBytesEach)) return;
-  blobs_.emplace(blob.begin, Known{.blob = blob, .first_ns = clock_(), .last_ns = began_ns});
+  blobs_.emplace(blob.begin,
+                 Known{.blob = std::make_shared<const Blob>(blob), .first_ns = clock_(), .last_ns = began_ns});
 }
 
 // A blob that was known there is gone.
@@ -166,7 +166,7 @@ void HotSpot::LearnFree(uint64_t address) {
   auto after = blobs_.upper_bound(address);
   if (after == blobs_.begin()) return;
   --after;
-  if (after->second.blob.Contains(address)) Forget(after, std::next(after));
+  if (after->second.blob->Contains(address)) Forget(after, std::next(after));
 }
 
 void HotSpot::Forget(absl::btree_map<uint64_t, Known>::iterator begin, absl::btree_map<uint64_t, Known>::iterator end) {
@@ -179,7 +179,7 @@ std::optional<HotSpot::Known> HotSpot::Find(uint64_t address) const {
   auto after = blobs_.upper_bound(address);
   if (after == blobs_.begin()) return std::nullopt;
   const Known& known = std::prev(after)->second;
-  return known.blob.Contains(address) ? std::optional(known) : std::nullopt;
+  return known.blob->Contains(address) ? std::optional(known) : std::nullopt;
 }
 
 std::unique_ptr<MadeCode> HotSpot::CodeAt(uint64_t captured_ns) {

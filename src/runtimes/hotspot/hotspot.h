@@ -44,7 +44,7 @@ class HotSpot final : public Runtime {
                                                        const std::map<std::string, uint64_t, std::less<>>& symbols,
                                                        Clock clock, MemoryLease room = {});
 
-  bool MayBeCode(uint64_t word) const override { return word >= low_ && word < high_; }
+  CodeRange bounds() const override { return bounds_; }
   bool Read(const Memory& memory, std::span<const uint64_t> words) override;
   bool HasUnread() const override { return functions_->HasUnread(); }
   std::unique_ptr<MadeCode> CodeAt(uint64_t captured_ns) override;
@@ -53,7 +53,7 @@ class HotSpot final : public Runtime {
   friend class HotSpotStack;
 
   struct Known {
-    Blob blob;
+    std::shared_ptr<const Blob> blob;
     uint64_t first_ns = 0;  // when the first reading that has found it had ended
     uint64_t last_ns = 0;   // when the last one began
   };
@@ -63,7 +63,7 @@ class HotSpot final : public Runtime {
         clock_(clock),
         functions_(std::make_shared<JavaFunctions>(room.Another())),
         room_(std::move(room)) {}
-  static constexpr size_t kBytesEach = sizeof(Known) + 64;  // with its name and its part of a node
+  static constexpr size_t kBytesEach = sizeof(Known) + sizeof(Blob) + 64;  // with its name and its part of a node
 
   // False: it cannot be read.
   bool ReadCode(const Memory& memory, std::span<const uint64_t> words);
@@ -77,8 +77,7 @@ class HotSpot final : public Runtime {
 
   const HotSpotLayout layout_;
   const Clock clock_;
-  uint64_t low_ = 0;  // [low_, high_): the code cache, as far as it may ever grow
-  uint64_t high_ = 0;
+  CodeRange bounds_;  // of the code cache
   uint64_t call_stub_return_ = 0;
   std::atomic<uint64_t> continuation_return_ = 0;  // 0: no virtual thread has run yet, or there are none
   const std::shared_ptr<JavaFunctions> functions_;
