@@ -178,34 +178,13 @@ func main() {
 END
 go build -o w w.go && exec ./w)";
 
-constexpr char kJavaWaits[] = R"(cat >W.java <<'END'
-public class W {
-  static void nested(int n, Object o) throws Exception {
-    if (n > 0) nested(n - 1, o);
-    else if (o == null) Thread.sleep(1);
-    else synchronized (o) { o.wait(1); }
-  }
-  public static void main(String[] a) throws Exception {
-    for (int i = 0; i < 4; i++) {
-      final int n = i;
-      new Thread(() -> { try { for (;;) nested(n, n % 2 == 0 ? null : new Object()); } catch (Exception e) { } }).start();
-    }
-    for (;;) nested(10, null);
-  }
-}
-END
-javac W.java && exec java )";
-
 constexpr char kNodeWaits[] = R"(exec node -e '
 const fs = require("fs");
 const nested = (n, f) => n == 0 ? f() : nested(n - 1, f);
 setInterval(() => nested(5, () => fs.readFile("/dev/null", () => {})), 1)')";
 
 std::vector<RealProgram> Guessed() {
-  return {{"go", "/usr/bin/go", kGoWaits, 3},
-          {"java", "/usr/bin/javac", std::string(kJavaWaits) + "W", 10},
-          {"java_frame_pointers", "/usr/bin/javac", std::string(kJavaWaits) + "-XX:+PreserveFramePointer W", 10},
-          {"node", "/usr/bin/node", kNodeWaits, 5}};
+  return {{"go", "/usr/bin/go", kGoWaits, 3}, {"node", "/usr/bin/node", kNodeWaits, 5}};
 }
 
 class GuessedWalks : public testing::TestWithParam<RealProgram> {};

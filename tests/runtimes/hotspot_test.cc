@@ -86,7 +86,7 @@ class HotSpotWalk : public ::testing::TestWithParam<int> {
     Word(60, 0);
   }
 
-  UserStack Walk(HotSpot& vm, uint64_t captured_ns, uint64_t pc = kWait) {
+  UserStack Walk(HotSpot& vm, uint64_t captured_ns, uint64_t pc = kWait, WalkTrace* trace = nullptr) {
     MappedCode native;
     native.begin = kNative + 0x1000;
     native.end = kNative + 0x1300;
@@ -105,7 +105,7 @@ class HotSpotWalk : public ::testing::TestWithParam<int> {
     UserStack stack;
     const std::unique_ptr<MadeCode> code = vm.CodeAt(captured_ns);
     walker.Walk(space, registers, /*in_syscall=*/true,
-                {.memory = memory, .begin = kStack, .end = kStack + stack_.size()}, &stack, nullptr, code.get());
+                {.memory = memory, .begin = kStack, .end = kStack + stack_.size()}, &stack, trace, code.get());
     return stack;
   }
 
@@ -149,6 +149,21 @@ TEST_P(HotSpotWalk, JavaBetweenNativeFramesIsWholeAndNamed) {
   vm->Read(vm_.memory(), {});
   EXPECT_FALSE(vm->HasUnread());
   EXPECT_THAT(NamesOf(stack), ElementsAre("com.shop.Inventory.reserve:5", "com.shop.Inventory.serve:6", "call_stub:0"));
+}
+
+// Two stacks that differ in what is interpreted have the same addresses: neither may stand for the other.
+TEST_P(HotSpotWalk, WalkIsNoneThatBpfProgramsMayMake) {
+  MakeStack(compiled_ + 0x20);
+  const std::shared_ptr<HotSpot> vm = Open();
+  vm->Read(vm_.memory(), {});
+  WalkTrace trace, other_trace;
+  const UserStack stack = Walk(*vm, 1000, kWait, &trace);
+  Word(20 - 8, vm_.BytecodeOf(caller_) + 4);
+  const UserStack other = Walk(*vm, 1000, kWait, &other_trace);
+  EXPECT_NE(stack, other);
+  EXPECT_EQ(trace.pcs, other_trace.pcs);
+  EXPECT_FALSE(trace.is_fixed);
+  EXPECT_FALSE(trace.is_followable);
 }
 
 // The same frames at once: a walk is proven only by what was read before the stack was captured and after it.
