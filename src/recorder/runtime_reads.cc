@@ -52,7 +52,7 @@ void RuntimeReads::Add(ReadyCapture&& capture) {
 void RuntimeReads::Ask(const ProcessKey& key, Process& process) {
   if (process.reading != 0) return;
   if (now_ns_ < process.not_before_ns) return MakeReady(process, process.waiting.size());
-  if (now_ns_ < process.pace.next_ns()) return;
+  if (now_ns_ < std::max(process.next_ns, process.pace.next_ns())) return;
   size_t count = 0;
   // As long as one hangs there, another reading would only lose another thread.
   const ReadTaken taken = targets_.IsStuck(key) ? ReadTaken::kUserStuck : Read(key, process, &count);
@@ -60,6 +60,7 @@ void RuntimeReads::Ask(const ProcessKey& key, Process& process) {
   if (taken == ReadTaken::kUserStuck) return OnFailed(process);
   process.reading = readings_;
   process.asked = count;
+  process.next_ns = now_ns_ + kBetweenRuntimeReadsNs;
 }
 
 // Sets `count` to how many of the captures that wait it is for.

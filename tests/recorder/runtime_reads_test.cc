@@ -112,6 +112,13 @@ TEST_F(RuntimeReadsTest, OneReadingServesAllThatCameBeforeIt) {
   Tick();
   EXPECT_THAT(ready_, IsEmpty());
   Release();
+  while (ready_.empty()) Tick();
+  // The next one waits for more, as each costs as much.
+  now_ns_ += kBetweenRuntimeReadsNs - 1;
+  Tick();
+  EXPECT_THAT(ready_, ElementsAre(1));
+  EXPECT_THAT(runtime_->readings(), SizeIs(1));
+  now_ns_ += 1;
   Settle();
   EXPECT_THAT(ready_, ElementsAre(1, 2, 3));
   EXPECT_THAT(runtime_->readings(), ElementsAre(SizeIs(2), SizeIs(4)));
