@@ -27,10 +27,17 @@ class HotSpotStack final : public MadeCode {
     made.is_proven = was_there && !state.exact;
     made.row = RowOf(blob, state);
     made.frame.address = FunctionOf(blob, state, copy);
+    if (!IsDeoptimized(blob, state)) made.stamp = blob.stamp;
+    if (blob.kind == BlobKind::kInterpreter) made.shown = {-kInterpretedBcp, -kInterpretedMethod};
     return made;
   }
 
  private:
+  // Where it goes on is kept in the frame.
+  static bool IsDeoptimized(const Blob& blob, const FrameState& state) {
+    return blob.is_method() && !state.exact && (state.pc == blob.deopt || state.pc == blob.deopt_mh);
+  }
+
   bool IsCallStub(const FrameState& state) const { return state.pc == vm_.call_stub_return_; }
 
   // Nothing: the frame's caller is not known.
@@ -67,8 +74,8 @@ class HotSpotStack final : public MadeCode {
       }
       case BlobKind::kCompiled:
       case BlobKind::kNative: {
-        const bool is_deoptimized = !state.exact && (state.pc == blob.deopt || state.pc == blob.deopt_mh);
-        const uint64_t pc = is_deoptimized ? word(state.sp + static_cast<uint64_t>(int64_t{blob.orig_pc})) : state.pc;
+        const uint64_t orig_pc = state.sp + static_cast<uint64_t>(int64_t{blob.orig_pc});
+        const uint64_t pc = IsDeoptimized(blob, state) ? word(orig_pc) : state.pc;
         return vm_.functions_->Compiled(blob, pc, state.exact);
       }
       case BlobKind::kStubs:
