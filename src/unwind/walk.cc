@@ -62,18 +62,10 @@ EndReason Judged(EndReason end, bool may_skip) {
   return end == EndReason::kComplete && may_skip ? EndReason::kGuessedEnd : end;
 }
 
-// Lies all of it in the mapping of the code, which nobody but the process has?
-bool IsWithin(const CodeStamp& stamp, const MappedCode& code) {
-  constexpr uint64_t kBytes = sizeof(stamp.words);
-  return stamp.address >= code.begin && stamp.address < code.end && code.end - stamp.address >= kBytes &&
-         code.end - stamp.address - sizeof(stamp.behind) >= stamp.offset;
-}
-
 // A walk goes the same way again only through the same version of the code.
-void TraceMade(const MadeFrame& made, const MappedCode& code, const StackCopy& copy, const FrameState& state,
-               WalkTrace* trace) {
+void TraceMade(const MadeFrame& made, const StackCopy& copy, const FrameState& state, WalkTrace* trace) {
   WalkTrace::Made traced = {.step = trace->steps.size(), .stamp = made.stamp, .shown = made.shown};
-  bool is_fixed = made.is_proven && made.row.has_value() && IsWithin(made.stamp, code);
+  bool is_fixed = made.is_proven && made.row.has_value() && made.stamp.address != 0;
   for (size_t i = 0; i < kShownWords; ++i) {
     if (made.shown[i] == 0) continue;
     const uint64_t address = state.fp - made.shown[i] * uint64_t{state.machine->word_bytes};
@@ -274,12 +266,12 @@ void Walker::Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace) {
   trace->steps.push_back({.lookup_pc = lookup_pc, .row = found.row, .is_end = found.ends});
 }
 
-std::optional<EndReason> Walker::StepFromMade(const MadeFrame& made, const MappedCode& code, const StackCopy& copy,
-                                              FrameState* state, KeptFrames* kept, WalkTrace* trace) {
+std::optional<EndReason> Walker::StepFromMade(const MadeFrame& made, const StackCopy& copy, FrameState* state,
+                                              KeptFrames* kept, WalkTrace* trace) {
   Frame frame = made.frame;
   frame.source = state->source;
   kept->Add(frame, state->pc);
-  if (trace != nullptr && !kept->is_cut()) TraceMade(made, code, copy, *state, trace);
+  if (trace != nullptr && !kept->is_cut()) TraceMade(made, copy, *state, trace);
   return made.row ? Apply(*made.row, copy, state) : EndReason::kGeneratedCode;
 }
 
@@ -303,9 +295,11 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
       if (const std::optional<MadeFrame> made = made_->Find(*state, copy)) {
         may_skip |= !made->is_proven;
         leaf_in_hole = false;
-        if (const auto end = StepFromMade(*made, *code, copy, state, kept, trace)) return Judged(*end, may_skip);
+        if (const auto end = StepFromMade(*made, copy, state, kept, trace)) return Judged(*end, may_skip);
         continue;
       }
+      // What a guess leads to here, rows that are known later need not.
+      if (trace != nullptr) trace->is_followable = false;
     }
     if (std::optional<EndReason> end = LookUp(*code, copy, state, &found)) return *end;
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;

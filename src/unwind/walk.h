@@ -102,8 +102,8 @@ class Walker {
   EndReason Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, KeptFrames* kept,
                 WalkTrace* trace);
   // Keeps a frame that a runtime knows, and goes to its caller; says why the walk ends if it does.
-  static std::optional<EndReason> StepFromMade(const MadeFrame& made, const MappedCode& code, const StackCopy& copy,
-                                               FrameState* state, KeptFrames* kept, WalkTrace* trace);
+  static std::optional<EndReason> StepFromMade(const MadeFrame& made, const StackCopy& copy, FrameState* state,
+                                               KeptFrames* kept, WalkTrace* trace);
   static void Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace);
   std::optional<EndReason> LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state, Found* found);
   std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
