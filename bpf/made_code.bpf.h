@@ -12,7 +12,6 @@
 #define MADE_VERSIONS 48 /* that are remembered of one walk */
 
 struct made_code {
-	__u64 process_start_ns;
 	__u32 count;   /* of all; those beyond MADE_VERSIONS are left out */
 	__u64 mixture; /* of the versions */
 	__u64 rows[MADE_VERSIONS];
@@ -25,7 +24,7 @@ static __always_inline void begin_made_code(struct made_code *made)
 }
 
 /* 0: it cannot be read. */
-static __always_inline __u64 version_by(__u64 process_start_ns, __u64 row)
+static __always_inline __u64 version_by(__u64 row)
 {
 	__u64 address = version_address(row), words[2];
 	__u32 behind;
@@ -33,7 +32,7 @@ static __always_inline __u64 version_by(__u64 process_start_ns, __u64 row)
 	if (bpf_probe_read_user(words, sizeof(words), (void *)address) ||
 	    bpf_probe_read_user(&behind, sizeof(behind), (void *)(address + version_offset(row))))
 		return 0;
-	return wire_code_version(process_start_ns, words[0], words[1], behind);
+	return wire_code_version(words[0], words[1], behind);
 }
 
 static __always_inline __u64 version_added(__u64 mixture, __u64 version)
@@ -44,7 +43,7 @@ static __always_inline __u64 version_added(__u64 mixture, __u64 version)
 /* The version of the code that a row with WIRE_ROW_VERSIONED leads to. */
 static __always_inline __u64 noted_version(struct made_code *made, __u64 row)
 {
-	__u64 version = version_by(made->process_start_ns, row);
+	__u64 version = version_by(row);
 	__u32 index = made->count++;
 
 	if (index < MADE_VERSIONS)
@@ -53,8 +52,8 @@ static __always_inline __u64 noted_version(struct made_code *made, __u64 row)
 	return version;
 }
 
-/* Is all of the code the same as when it was noted? A function of its own, so that the verifier goes through it
- * once. */
+/* Is all of the code the same as when it was noted? A function of its own, so that the verifier goes through
+ * it once. */
 static __noinline bool made_code_is_alike(const struct made_code *made)
 {
 	__u64 mixture = 0;
@@ -62,7 +61,7 @@ static __noinline bool made_code_is_alike(const struct made_code *made)
 	for (__u32 i = 0; i < MADE_VERSIONS; i++) {
 		if (i >= made->count)
 			break;
-		mixture = version_added(mixture, version_by(made->process_start_ns, made->rows[i]));
+		mixture = version_added(mixture, version_by(made->rows[i]));
 	}
 	return mixture == made->mixture;
 }

@@ -188,20 +188,22 @@ static __always_inline void note_frame(struct user_walk *walk)
 	walk->frame_pcs[walk->frames++ & (ALL_FRAMES - 1)] = walk->pc - !walk->is_leaf;
 }
 
-/* The row of made code, as there is one for its version; the stack's name tells what else it is made of. A function
- * of its own, so that the verifier goes through it once for each. */
+/* The row of made code, as there is one for its version; the stack's name tells what else it is made of. A
+ * function of its own, so that the verifier goes through it once for each. */
 static __noinline __u64 row_of_made_code(struct user_walk *walk, struct user_memo *memo, __u64 where)
 {
 	__u64 version = noted_version(&memo->made, where);
 	__u64 row =
-		version ? user_row(wire_user_row_key(walk->rows_begin ^ version, walk->pc - !walk->is_leaf)) : 0;
+		version ? user_row(wire_user_row_key(walk->rows_begin ^ version, walk->pc - !walk->is_leaf))
+			: 0;
 
 	wire_hash_add(&walk->hash, version);
 	for (int i = 0; i < WIRE_SHOWN_WORDS; i++) {
 		__u64 words = row_shown(row, i);
 
 		if (words)
-			wire_hash_add(&walk->hash, user_word(walk, memo, frame_pointer(walk, memo) - words * 8));
+			wire_hash_add(&walk->hash,
+				      user_word(walk, memo, frame_pointer(walk, memo) - words * 8));
 	}
 	return row;
 }
@@ -374,7 +376,6 @@ static __always_inline __u32 walk_to_end(struct user_walk *walk, struct user_mem
 	struct walk_context context = {.walk = walk, .memo = memo};
 
 	begin_memo(memo, walk->code_hash, walk->pc, walk->sp, walk->fp);
-	memo->made.process_start_ns = state->process_start_ns;
 	walk->rows_begin = wire_user_rows_begin(hash_key(), walk->code_hash);
 	walk->hash = wire_user_stack_begin(hash_key(), walk->code_hash);
 	walk->fp_at = walk->elsewhere = 0;

@@ -123,11 +123,11 @@ WIRE_INLINE uint64_t wire_mixture(uint64_t a, uint64_t b, uint64_t c)
 	return a * 0x9e3779b97f4a7c15ULL + b * 0xbf58476d1ce4e5b9ULL + c * 0x94d049bb133111ebULL;
 }
 
-/* What code that a process has made is told by from what the process makes there at another time. Processes
- * are told apart by when they began. Never 0, which is no version. */
-WIRE_INLINE uint64_t wire_code_version(uint64_t process_start_ns, uint64_t low, uint64_t high, uint32_t behind)
+/* What tells code that a process has made from what it makes there at another time. The hash of its code
+ * tells the process. Never 0, which is no version. */
+WIRE_INLINE uint64_t wire_code_version(uint64_t low, uint64_t high, uint32_t behind)
 {
-	uint64_t version = wire_mixture(low, high, (uint64_t)behind + 1) ^ wire_mixture(process_start_ns, 0, 0);
+	uint64_t version = wire_mixture(low, high, behind);
 
 	return version ? version : 1;
 }

@@ -34,7 +34,7 @@ struct UserRow {
   // Of code that the process has made: see wire.h.
   uint64_t version = 0;  // 0: the code is mapped
   uint64_t version_address = 0;
-  uint32_t version_offset = 0;           // in bytes
+  uint32_t version_offset = 0;  // in bytes
   std::array<uint8_t, WIRE_SHOWN_WORDS> shown = {};
   bool keeps_sp = false;
 

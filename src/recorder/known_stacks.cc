@@ -47,11 +47,9 @@ std::optional<UserRow> UserRowOf(const WalkTrace::Step& step) {
   return PackUserRow(told) != 0 ? std::optional(told) : std::nullopt;
 }
 
-uint64_t VersionOf(const ProcessKey& process, const CodeStamp& stamp) {
-  return wire_code_version(process.start_ns, stamp.words[0], stamp.words[1], stamp.behind);
-}
+uint64_t VersionOf(const CodeStamp& stamp) { return wire_code_version(stamp.words[0], stamp.words[1], stamp.behind); }
 
-std::optional<std::vector<UserRow>> UserRowsOf(const ProcessKey& process, const WalkTrace& trace) {
+std::optional<std::vector<UserRow>> UserRowsOf(const WalkTrace& trace) {
   std::vector<UserRow> rows;
   for (const WalkTrace::Step& step : trace.steps) {
     const std::optional<UserRow> row = UserRowOf(step);
@@ -60,7 +58,7 @@ std::optional<std::vector<UserRow>> UserRowsOf(const ProcessKey& process, const 
   }
   for (const WalkTrace::Made& made : trace.made) {
     UserRow& row = rows[made.step];
-    row.version = VersionOf(process, made.stamp);
+    row.version = VersionOf(made.stamp);
     row.version_address = made.stamp.address;
     row.version_offset = made.stamp.offset;
     row.shown = made.shown;
@@ -85,13 +83,13 @@ bool EndsByItsPath(const UserStack& stack, const WalkTrace& trace) {
 }
 
 // What its id is made of.
-std::vector<uint64_t> NameOf(const ProcessKey& process, const WalkTrace& trace) {
+std::vector<uint64_t> NameOf(const WalkTrace& trace) {
   std::vector<uint64_t> name;
   auto made = trace.made.begin();
   for (size_t i = 0; i < trace.pcs.size(); ++i) {
     name.push_back(trace.pcs[i]);
     if (made == trace.made.end() || made->step != i) continue;
-    name.push_back(VersionOf(process, made->stamp));
+    name.push_back(VersionOf(made->stamp));
     for (size_t j = 0; j < kShownWords; ++j) {
       if (made->shown[j] != 0) name.push_back(made->shown_values[j]);
     }
@@ -106,7 +104,7 @@ std::vector<uint64_t> NameOf(const ProcessKey& process, const WalkTrace& trace) 
 bool KnownStacks::Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace) {
   const uint64_t code_hash = capture.code.hash;
   if (!learns() || code_hash == 0 || !EndsByItsPath(stack, trace)) return false;
-  std::vector<uint64_t> name = NameOf(capture.process, trace);
+  std::vector<uint64_t> name = NameOf(trace);
   const uint64_t id = host_.StackIdOf(code_hash, name);
   if (IsWrong(capture, id, trace)) {
     ++wrong_;
@@ -114,7 +112,7 @@ bool KnownStacks::Learn(const CaptureEvent& capture, const UserStack& stack, con
     return false;
   }
   if (std::all_of(stack.frames.begin(), stack.frames.end(), MayBeShared))
-    Tell(capture, id, std::move(name), stack, trace);
+    Tell(code_hash, id, std::move(name), stack, trace);
   return capture.walked == id && capture.walked_code == code_hash;
 }
 
@@ -124,11 +122,10 @@ bool KnownStacks::IsWrong(const CaptureEvent& capture, uint64_t id, const WalkTr
   return is_compared && capture.walked != id && (trace.is_fixed || FindKnown(capture.walked) != nullptr);
 }
 
-void KnownStacks::Tell(const CaptureEvent& capture, uint64_t id, std::vector<uint64_t>&& name, const UserStack& stack,
+void KnownStacks::Tell(uint64_t code_hash, uint64_t id, std::vector<uint64_t>&& name, const UserStack& stack,
                        const WalkTrace& trace) {
-  const uint64_t code_hash = capture.code.hash;
   if (distrusted_.Contains(code_hash)) return;
-  std::optional<std::vector<UserRow>> rows = UserRowsOf(capture.process, trace);
+  std::optional<std::vector<UserRow>> rows = UserRowsOf(trace);
   if (!rows.has_value()) return;
   const Known* known = FindKnown(id);
   if (known != nullptr && (known->code_hash != code_hash || known->name != name)) {

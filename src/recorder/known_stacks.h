@@ -68,7 +68,7 @@ class KnownStacks {
     absl::flat_hash_map<const CodeObject*, std::shared_ptr<const CodeObject>> code;
   };
 
-  void Tell(const CaptureEvent& capture, uint64_t id, std::vector<uint64_t>&& name, const UserStack& stack,
+  void Tell(uint64_t code_hash, uint64_t id, std::vector<uint64_t>&& name, const UserStack& stack,
             const WalkTrace& trace);
   const Known* FindKnown(uint64_t id) const;
   bool IsWrong(const CaptureEvent& capture, uint64_t id, const WalkTrace& trace) const;

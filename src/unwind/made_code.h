@@ -19,11 +19,11 @@
 namespace offcpu {
 
 // What tells this version of made code from what is at the same addresses at another time: words of the process's
-// memory, as they were when the stack was captured. The BPF programs read them at each switch, so they must be of memory
-// that has been read from outside, which leaves out the registers of devices.
+// memory, as they were when the stack was captured. The BPF programs read them at each switch, so they must be of
+// memory that has been read from outside, which leaves out the registers of devices.
 struct CodeStamp {
-  uint64_t address = 0;          // of 16 bytes; 0: nothing that is known tells it
-  uint32_t offset = 0;           // behind `address`, in bytes: of 4 more
+  uint64_t address = 0;  // of 16 bytes; 0: nothing that is known tells it
+  uint32_t offset = 0;   // behind `address`, in bytes: of 4 more
   std::array<uint64_t, 2> words = {};
   uint32_t behind = 0;
 

@@ -38,7 +38,8 @@ TEST(UserRow, HasOffsetsOfTwentyFourBitsOfWords) {
 // 8 << 52 and 3 << 56: words below the frame pointer; 1 << 60: the caller's stack pointer is kept in one.
 TEST(UserRow, HasWhatAnInterpretersFrameShows) {
   const UserRow row = {.cfa = UserRow::Cfa::kFramePointer, .cfa_offset = 16, .shown = {8, 3}, .keeps_sp = true};
-  EXPECT_EQ(PackUserRow(row), uint64_t{1} << 63 | uint64_t{1} << 60 | uint64_t{3} << 56 | uint64_t{8} << 52 | 2 << 4 | 1);
+  EXPECT_EQ(PackUserRow(row),
+            uint64_t{1} << 63 | uint64_t{1} << 60 | uint64_t{3} << 56 | uint64_t{8} << 52 | 2 << 4 | 1);
   EXPECT_NE(PackUserRow({.cfa_offset = 8, .shown = {15, 15}}), 0u);
   EXPECT_EQ(PackUserRow({.cfa_offset = 8, .shown = {0, 16}}), 0u);
 }

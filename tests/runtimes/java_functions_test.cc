@@ -147,10 +147,8 @@ TEST_P(JavaFunctionsAfter, AnUnloadWhatIsCompiledHasItsNameOnceItIsMetAgain) {
   const uint64_t method = vm_.AddMethod({});
   uint32_t scope = static_cast<uint32_t>(scopes_.size());
   for (const uint32_t value : {0u, 1u, 1u}) Put(value);
-  const Blob blob = BlobAt(vm_.AddBlob({.method = method,
-                                        .pcs = {{0x20, static_cast<int32_t>(scope)}},
-                                        .scopes = scopes_,
-                                        .metadata = {method}}));
+  const Blob blob = BlobAt(vm_.AddBlob(
+      {.method = method, .pcs = {{0x20, static_cast<int32_t>(scope)}}, .scopes = scopes_, .metadata = {method}}));
   JavaFunctions functions;
   const uint64_t number = functions.Compiled(blob, blob.begin + 0x20, /*exact=*/false, 4);
   Read(functions);

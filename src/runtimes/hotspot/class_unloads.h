@@ -1,6 +1,6 @@
-// How many classes a Java virtual machine has unloaded. Where a class was another one may be since, at the same addresses
-// and with methods of the same form; so what is read of methods after a stack was captured is of the methods of that
-// stack only if no class was unloaded in between.
+// How many classes a Java virtual machine has unloaded. Where a class was another one may be since, at the same
+// addresses and with methods of the same form; so what is read of methods after a stack was captured is of the methods
+// of that stack only if no class was unloaded in between.
 //
 // It is one of the virtual machine's performance counters (perfMemory.hpp of OpenJDK), and is counted before the memory
 // of classes is used again. A virtual machine without them (-XX:-UsePerfData) says nothing: it is taken to unload none.

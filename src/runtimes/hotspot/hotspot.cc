@@ -41,7 +41,9 @@ class HotSpotStack final : public MadeCode {
   CodeStamp InterpreterStamp(const Blob& blob) const {
     if (vm_.unloads_at_ == 0) return blob.stamp;
     if (!unloads_) return {};
-    return {.address = vm_.unloads_at_, .words = {*unloads_, vm_.behind_unloads_}, .behind = static_cast<uint32_t>(*unloads_)};
+    return {.address = vm_.unloads_at_,
+            .words = {*unloads_, vm_.behind_unloads_},
+            .behind = static_cast<uint32_t>(*unloads_)};
   }
 
   // Where it goes on is kept in the frame.

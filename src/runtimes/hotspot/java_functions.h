@@ -52,8 +52,7 @@ class JavaFunctions final : public RuntimeCode {
   // Reads the names of what walks have met since the last call, and checks that known names still hold: so many, and
   // as many as there are reads for (paged_memory.h). The next call goes on from there. `unloads`: how many classes have
   // been unloaded now.
-  void Read(const HotSpotLayout& layout, const Memory& target,
-            absl::FunctionRef<std::optional<uint64_t>()> unloads);
+  void Read(const HotSpotLayout& layout, const Memory& target, absl::FunctionRef<std::optional<uint64_t>()> unloads);
   bool HasUnread() const;
   // All that walks meet from now on is kNoRoom.
   bool is_full() const;
