@@ -5,7 +5,7 @@
  * Threads wait at the same places most of the time; to compare words that are known takes a fraction of what
  * the walk takes, in which each frame has to wait for the one before.
  *
- * Of code that the process has made while it runs, the version is read anew each time.
+ * The version of code that the process has made while it runs is read anew each time.
  */
 #ifndef OFFCPU_BPF_USER_MEMO_BPF_H_
 #define OFFCPU_BPF_USER_MEMO_BPF_H_

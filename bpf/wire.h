@@ -246,7 +246,7 @@ WIRE_ASSERT(sizeof(struct wire_capture) == 288);
  * With WIRE_ROW_GUESS the frame pointer may hold anything. Where it cannot be one, the walk ends, and its
  * name has WIRE_CUT behind the addresses.
  *
- * Of code that a process makes while it runs, an address has two rows. The first, with WIRE_ROW_VERSIONED, is
+ * An address of code that a process makes while it runs has two rows. The first, with WIRE_ROW_VERSIONED, is
  * only where the process's memory tells this code from what is there at another time: from the lowest bit on
  * 48 bits of an address, at which there are 16 bytes of it, and 12 bits of how many times 4 bytes behind that
  * address there are 4 more. The second is found under a key of that version, which the name of the stack has,

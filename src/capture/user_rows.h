@@ -31,7 +31,7 @@ struct UserRow {
   int64_t fp_offset = 0;                  // from the CFA
   bool is_guess = false;  // the walk ends, and its name is as one that was cut, where there can be no frame
 
-  // Of code that the process has made: see wire.h.
+  // Where the process has made the code: see wire.h.
   uint64_t version = 0;  // 0: the code is mapped
   uint64_t version_address = 0;
   uint32_t version_offset = 0;  // in bytes
