@@ -4,11 +4,14 @@
  * code that is mapped, and from the words that it reads. If all of these are the same again, so is the stack.
  * Threads wait at the same places most of the time; to compare words that are known takes a fraction of what
  * the walk takes, in which each frame has to wait for the one before.
+ *
+ * The version of code that the process has made while it runs is read anew each time.
  */
 #ifndef OFFCPU_BPF_USER_MEMO_BPF_H_
 #define OFFCPU_BPF_USER_MEMO_BPF_H_
 
 #include "code_check.bpf.h"
+#include "made_code.bpf.h"
 
 #define MEMO_WORDS 96
 #define MEMO_BYTES 4096 /* of the stack, a power of 2: where the words are that it read */
@@ -24,6 +27,7 @@ struct user_memo {
 	__u32 mappings;	  /* that its frames lie in, as far as they were looked at; 0: they were not looked at
 			   */
 	__u64 mapped_at[CHECKED_MAPPINGS];
+	struct made_code made; /* that its frames lie in */
 	__u64 values[MEMO_WORDS];
 	__u16 offsets[MEMO_WORDS]; /* from `sp` */
 };
@@ -52,6 +56,7 @@ static __always_inline void begin_memo(struct user_memo *memo, __u64 code_hash, 
 	memo->sp = sp;
 	memo->fp = fp;
 	memo->uses_fp = memo->count = memo->bytes = memo->mappings = 0;
+	begin_made_code(&memo->made);
 }
 
 /* A walk that reads more than there is room for has no memo. */
@@ -81,7 +86,7 @@ static __always_inline void note_mappings(struct user_memo *memo, const struct c
 
 static __always_inline void end_memo(struct user_memo *memo, __u64 id)
 {
-	if (memo->count <= MEMO_WORDS)
+	if (memo->count <= MEMO_WORDS && memo->made.count <= MADE_VERSIONS)
 		memo->id = id;
 }
 

@@ -83,4 +83,21 @@ static __always_inline __s64 row_fp_offset(__u64 row)
 	       8;
 }
 
+/* How many words below the frame pointer the stack's name has one; 0: it has none. */
+static __always_inline __u64 row_shown(__u64 row, int which)
+{
+	return row >> (WIRE_ROW_SHOWN_SHIFT + which * WIRE_ROW_SHOWN_BITS) & ((1 << WIRE_ROW_SHOWN_BITS) - 1);
+}
+
+static __always_inline __u64 version_address(__u64 row)
+{
+	return row & ((1ULL << WIRE_VERSION_ADDRESS_BITS) - 1);
+}
+
+/* In bytes, behind version_address(). */
+static __always_inline __u64 version_offset(__u64 row)
+{
+	return (row >> WIRE_VERSION_ADDRESS_BITS & ((1 << WIRE_VERSION_OFFSET_BITS) - 1)) * 4;
+}
+
 #endif /* OFFCPU_BPF_USER_ROWS_BPF_H_ */

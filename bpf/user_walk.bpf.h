@@ -6,7 +6,7 @@
  * a stack that is new, memory that is not resident.
  *
  * Reads nothing outside of the mapping of the stack pointer, and of that of another stack, which a signal has
- * interrupted; and only what is resident.
+ * interrupted, but for what tells versions of made code (made_code.bpf.h); and only what is resident.
  */
 #ifndef OFFCPU_BPF_USER_WALK_BPF_H_
 #define OFFCPU_BPF_USER_WALK_BPF_H_
@@ -27,6 +27,7 @@
 #define WINDOW_WORDS (WINDOW_BYTES / 8)
 /* Below the return address: what functions have saved of the registers of their callers. */
 #define SAVED_BYTES 64
+#define KEPT_SP_BELOW_CFA 24 /* behind the return address and the caller's frame pointer */
 /* Where the struct ucontext of the kernel has the interrupted thread's registers. */
 #define CONTEXT_FP 120
 #define CONTEXT_SP 160
@@ -124,6 +125,16 @@ static __always_inline bool is_plausible_fp(const struct user_walk *walk)
 	return walk->knows_fp && !(walk->fp & 7) && walk->fp >= walk->sp && walk->fp < walk->stack_end;
 }
 
+/* The caller's stack pointer, which lies above this frame's, too. The word is one below the frame pointer. */
+static __always_inline __u64 kept_sp(struct user_walk *walk, struct user_memo *memo, __u64 cfa)
+{
+	__u64 sp = user_word(walk, memo, cfa - KEPT_SP_BELOW_CFA);
+
+	if (sp & 7 || sp <= walk->sp)
+		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
+	return sp;
+}
+
 /* From a frame to its caller. */
 static __always_inline void step_user(struct user_walk *walk, struct user_memo *memo, __u64 row)
 {
@@ -150,7 +161,7 @@ static __always_inline void step_user(struct user_walk *walk, struct user_memo *
 	} else if (row_fp(row) == WIRE_FP_LOST) {
 		walk->knows_fp = 0;
 	}
-	walk->sp = cfa;
+	walk->sp = row & WIRE_ROW_KEPT_SP ? kept_sp(walk, memo, cfa) : cfa;
 	walk->is_leaf = 0;
 	walk->is_complete = !walk->pc && !walk->failure;
 }
@@ -177,16 +188,38 @@ static __always_inline void note_frame(struct user_walk *walk)
 	walk->frame_pcs[walk->frames++ & (ALL_FRAMES - 1)] = walk->pc - !walk->is_leaf;
 }
 
+/* The row of made code, as there is one for its version; the stack's name tells what else it is made of. A
+ * function of its own, so that the verifier goes through it once for each. */
+static __noinline __u64 row_of_made_code(struct user_walk *walk, struct user_memo *memo, __u64 where)
+{
+	__u64 version = noted_version(&memo->made, where);
+	__u64 row =
+		version ? user_row(wire_user_row_key(walk->rows_begin ^ version, walk->pc - !walk->is_leaf))
+			: 0;
+
+	wire_hash_add(&walk->hash, version);
+	for (int i = 0; i < WIRE_SHOWN_WORDS; i++) {
+		__u64 words = row_shown(row, i);
+
+		if (words)
+			wire_hash_add(&walk->hash,
+				      user_word(walk, memo, frame_pointer(walk, memo) - words * 8));
+	}
+	return row;
+}
+
 /* All addresses but the leaf's are those to return to, and looked up one before. True if this is the end. */
 static __always_inline bool walk_user_frame(struct user_walk *walk, struct user_memo *memo)
 {
 	__u64 row = user_row(wire_user_row_key(walk->rows_begin, walk->pc - !walk->is_leaf));
 
+	wire_hash_add(&walk->hash, walk->pc);
+	if (row & WIRE_ROW_VERSIONED)
+		row = row_of_made_code(walk, memo, row);
 	if (!row) {
 		walk->failure = WIRE_COUNT_USER_WALK_NO_ROW;
 		return true;
 	}
-	wire_hash_add(&walk->hash, walk->pc);
 	note_frame(walk);
 	if (row_cfa(row) == WIRE_CFA_NONE)
 		walk->is_complete = 1;
@@ -317,7 +350,9 @@ static __always_inline __u64 remembered_stack(struct user_walk *walk, const stru
 	if (!begins_alike(memo, walk->code_hash, walk->pc, walk->sp, walk->fp) ||
 	    !copy_more(walk, memo->bytes))
 		return 0;
-	return reads_alike(memo, walk->words) ? memo->id : 0;
+	if (!reads_alike(memo, walk->words))
+		return 0;
+	return !memo->made.count || made_code_is_alike(&memo->made) ? memo->id : 0;
 }
 
 /* The handler ran on a stack of its own. False: it is not known how far the other one may be read. */

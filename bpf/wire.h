@@ -245,6 +245,14 @@ WIRE_ASSERT(sizeof(struct wire_capture) == 288);
  *
  * With WIRE_ROW_GUESS the frame pointer may hold anything. Where it cannot be one, the walk ends, and its
  * name has WIRE_CUT behind the addresses.
+ *
+ * An address of code that a process makes while it runs has two rows. The first, with WIRE_ROW_VERSIONED, is
+ * only where the process's memory tells this code from what is there at another time: from the lowest bit on
+ * 48 bits of an address, at which there are 16 bytes of it, and 12 bits of how many times 4 bytes behind that
+ * address there are 4 more. The second is found under a key of that version, which the name of the stack has,
+ * too. It may have, each in 4 bits, how many words below the frame pointer there are words that the name has
+ * as well, because addresses do not tell what an interpreter runs; and WIRE_ROW_KEPT_SP: the caller's stack
+ * pointer is not the CFA, but is kept in the word below the frame pointer.
  */
 WIRE_ENUM(wire_row_cfa){
 	WIRE_CFA_SP, WIRE_CFA_FP, /* a frame pointer of 0 is that of the outermost frame */
@@ -259,6 +267,13 @@ WIRE_ENUM(wire_row_fp){
 #define WIRE_ROW_CFA_SHIFT 4
 #define WIRE_ROW_FP_SHIFT 28
 #define WIRE_ROW_OFFSET_BITS 24
+#define WIRE_ROW_SHOWN_SHIFT 52 /* of the first of WIRE_SHOWN_WORDS */
+#define WIRE_ROW_SHOWN_BITS 4
+#define WIRE_SHOWN_WORDS 2
+#define WIRE_ROW_KEPT_SP (1ULL << 60)
+#define WIRE_ROW_VERSIONED (1ULL << 61)
+#define WIRE_VERSION_ADDRESS_BITS 48
+#define WIRE_VERSION_OFFSET_BITS 12
 #define WIRE_ROW_GUESS (1ULL << 62)
 #define WIRE_ROW_SET (1ULL << 63)
 #define WIRE_CUT (~0ULL) /* no address of a program */

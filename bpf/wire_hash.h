@@ -123,6 +123,15 @@ WIRE_INLINE uint64_t wire_mixture(uint64_t a, uint64_t b, uint64_t c)
 	return a * 0x9e3779b97f4a7c15ULL + b * 0xbf58476d1ce4e5b9ULL + c * 0x94d049bb133111ebULL;
 }
 
+/* What tells code that a process has made from what it makes there at another time. The hash of its code
+ * tells the process. Never 0, which is no version. */
+WIRE_INLINE uint64_t wire_code_version(uint64_t low, uint64_t high, uint32_t behind)
+{
+	uint64_t version = wire_mixture(low, high, behind);
+
+	return version ? version : 1;
+}
+
 /* A place for what is compared as a whole where it is found, so that two in one place cost time and nothing
  * else: 9 bits, the best first. */
 WIRE_INLINE uint32_t wire_place(uint64_t a, uint64_t b, uint64_t c)

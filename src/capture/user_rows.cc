@@ -8,6 +8,7 @@ namespace offcpu {
 namespace {
 
 constexpr int64_t kWord = 8;
+constexpr uint32_t kVersionUnit = 4;
 
 uint64_t WordOf(UserRow::Cfa cfa) {
   switch (cfa) {
@@ -52,15 +53,34 @@ uint64_t PackUserRow(const UserRow& row) {
   const uint64_t fp = PackOffset(row.fp_offset);
   if (((cfa | fp) >> WIRE_ROW_OFFSET_BITS) != 0) return 0;
   const uint64_t guess = row.is_guess ? WIRE_ROW_GUESS : 0;
-  return WIRE_ROW_SET | guess | fp << WIRE_ROW_FP_SHIFT | cfa << WIRE_ROW_CFA_SHIFT | WordOf(row.fp) << 2 |
-         WordOf(row.cfa);
+  const uint64_t kept_sp = row.keeps_sp ? WIRE_ROW_KEPT_SP : 0;
+  uint64_t shown = 0;
+  for (size_t i = 0; i < row.shown.size(); ++i) {
+    if (row.shown[i] >> WIRE_ROW_SHOWN_BITS != 0) return 0;
+    shown |= uint64_t{row.shown[i]} << (WIRE_ROW_SHOWN_SHIFT + i * WIRE_ROW_SHOWN_BITS);
+  }
+  return WIRE_ROW_SET | guess | kept_sp | shown | fp << WIRE_ROW_FP_SHIFT | cfa << WIRE_ROW_CFA_SHIFT |
+         WordOf(row.fp) << 2 | WordOf(row.cfa);
+}
+
+uint64_t PackVersionRow(const UserRow& row) {
+  const uint64_t offset = row.version_offset / kVersionUnit;
+  if (row.version_address >> WIRE_VERSION_ADDRESS_BITS != 0 || offset >> WIRE_VERSION_OFFSET_BITS != 0 ||
+      row.version_offset % kVersionUnit != 0)
+    return 0;
+  return WIRE_ROW_SET | WIRE_ROW_VERSIONED | offset << WIRE_VERSION_ADDRESS_BITS | row.version_address;
 }
 
 void UserRowTables::Tell(const ToldWalk& walk) {
-  const auto is_packed = [](const UserRow& row) { return PackUserRow(row) != 0; };
+  const auto is_packed = [](const UserRow& row) {
+    return PackUserRow(row) != 0 && (row.version == 0 || PackVersionRow(row) != 0);
+  };
   if (!std::all_of(walk.rows.begin(), walk.rows.end(), is_packed)) return;
   const uint64_t begin = wire_user_rows_begin(key_, walk.code_hash);
-  for (const UserRow& row : walk.rows) PutRow(wire_user_row_key(begin, row.lookup_pc), PackUserRow(row));
+  for (const UserRow& row : walk.rows) {
+    PutRow(wire_user_row_key(begin ^ row.version, row.lookup_pc), PackUserRow(row));
+    if (row.version != 0) PutRow(wire_user_row_key(begin, row.lookup_pc), PackVersionRow(row));
+  }
   PutStack(walk.stack_id);
 }
 

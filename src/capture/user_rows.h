@@ -6,6 +6,7 @@
 #ifndef OFFCPU_CAPTURE_USER_ROWS_H_
 #define OFFCPU_CAPTURE_USER_ROWS_H_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,13 @@ struct UserRow {
   int64_t fp_offset = 0;                  // from the CFA
   bool is_guess = false;  // the walk ends, and its name is as one that was cut, where there can be no frame
 
+  // Where the process has made the code: see wire.h.
+  uint64_t version = 0;  // 0: the code is mapped
+  uint64_t version_address = 0;
+  uint32_t version_offset = 0;  // in bytes
+  std::array<uint8_t, WIRE_SHOWN_WORDS> shown = {};
+  bool keeps_sp = false;
+
   bool operator==(const UserRow&) const = default;
 };
 
@@ -42,6 +50,8 @@ struct ToldWalk {
 
 // The word of a row; 0: it has no such form.
 uint64_t PackUserRow(const UserRow& row);
+// The word that says where the version of a row's code lies; 0 likewise.
+uint64_t PackVersionRow(const UserRow& row);
 
 class UserRowTables {
  public:
@@ -50,7 +60,7 @@ class UserRowTables {
                 std::span<wire_user_stack_bucket> stacks)
       : key_(key), rows_(rows), stacks_(stacks) {}
 
-  // Rows first, so that a stack which is known can be walked. Tells nothing of a walk with a row that has no word.
+  // Rows first, so that a stack which is known can be walked. Tells nothing of a walk with a row that has no words.
   void Tell(const ToldWalk& walk);
   // Forgets all that Tell has told.
   void Clear();

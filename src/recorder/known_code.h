@@ -28,6 +28,7 @@ struct CaptureCode {
   std::shared_ptr<const AddressSpace> space;
   bool whole = true;                   // false: the process had more code mapped, of which nothing is known
   std::shared_ptr<Runtime> runtime{};  // of the process; null: it has none that is known
+  bool is_starting = false;            // it will have one, which knows what is guessed now
 };
 
 class KnownCode {

@@ -28,6 +28,8 @@ std::optional<UserRow> UserRowOf(const WalkTrace::Step& step) {
   told.cfa = row.cfa.reg == kX86_64.sp ? UserRow::Cfa::kStackPointer : UserRow::Cfa::kFramePointer;
   told.cfa_offset = row.cfa.offset;
   told.is_guess = row.source == FrameSource::kFramePointer && row.cfa.reg == kX86_64.fp;
+  told.keeps_sp = row.kept_sp != 0;
+  if (told.keeps_sp && (row.kept_sp != -1 || row.cfa.reg != kX86_64.fp || row.cfa.offset != 16)) return std::nullopt;
   switch (row.fp.place) {
     case Place::kUnchanged:
       break;
@@ -45,6 +47,8 @@ std::optional<UserRow> UserRowOf(const WalkTrace::Step& step) {
   return PackUserRow(told) != 0 ? std::optional(told) : std::nullopt;
 }
 
+uint64_t VersionOf(const CodeStamp& stamp) { return wire_code_version(stamp.words[0], stamp.words[1], stamp.behind); }
+
 std::optional<std::vector<UserRow>> UserRowsOf(const WalkTrace& trace) {
   std::vector<UserRow> rows;
   for (const WalkTrace::Step& step : trace.steps) {
@@ -52,13 +56,21 @@ std::optional<std::vector<UserRow>> UserRowsOf(const WalkTrace& trace) {
     if (!row.has_value()) return std::nullopt;
     rows.push_back(*row);
   }
+  for (const WalkTrace::Made& made : trace.made) {
+    UserRow& row = rows[made.step];
+    row.version = VersionOf(made.stamp);
+    row.version_address = made.stamp.address;
+    row.version_offset = made.stamp.offset;
+    row.shown = made.shown;
+  }
   return rows;
 }
 
-// By a process's own tables others could be led astray; code that it has made is in no other's version of the code. The
-// BPF programs read words of 64 bits.
+// By a process's own tables others could be led astray; code that it has made is in no other's version of the code, nor
+// are rows that a runtime has for it. The BPF programs read words of 64 bits.
 bool MayBeShared(const Frame& frame) {
   if (frame.code == nullptr || frame.code->kind() == CodeKind::kPerfMap) return true;
+  if (frame.code->kind() == CodeKind::kRuntime) return true;
   const Module* module = AsModule(frame.code);
   return module != nullptr && module->matches_file && module->machine == &kX86_64;
 }
@@ -72,7 +84,17 @@ bool EndsByItsPath(const UserStack& stack, const WalkTrace& trace) {
 
 // What its id is made of.
 std::vector<uint64_t> NameOf(const WalkTrace& trace) {
-  std::vector<uint64_t> name = trace.pcs;
+  std::vector<uint64_t> name;
+  auto made = trace.made.begin();
+  for (size_t i = 0; i < trace.pcs.size(); ++i) {
+    name.push_back(trace.pcs[i]);
+    if (made == trace.made.end() || made->step != i) continue;
+    name.push_back(VersionOf(made->stamp));
+    for (size_t j = 0; j < kShownWords; ++j) {
+      if (made->shown[j] != 0) name.push_back(made->shown_values[j]);
+    }
+    ++made;
+  }
   if (trace.is_cut) name.push_back(WIRE_CUT);
   return name;
 }
@@ -82,13 +104,15 @@ std::vector<uint64_t> NameOf(const WalkTrace& trace) {
 bool KnownStacks::Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace) {
   const uint64_t code_hash = capture.code.hash;
   if (!learns() || code_hash == 0 || !EndsByItsPath(stack, trace)) return false;
-  const uint64_t id = host_.StackIdOf(code_hash, NameOf(trace));
+  std::vector<uint64_t> name = NameOf(trace);
+  const uint64_t id = host_.StackIdOf(code_hash, name);
   if (IsWrong(capture, id, trace)) {
     ++wrong_;
     Distrust(code_hash);
     return false;
   }
-  if (std::all_of(stack.frames.begin(), stack.frames.end(), MayBeShared)) Tell(code_hash, id, stack, trace);
+  if (std::all_of(stack.frames.begin(), stack.frames.end(), MayBeShared))
+    Tell(code_hash, id, std::move(name), stack, trace);
   return capture.walked == id && capture.walked_code == code_hash;
 }
 
@@ -98,18 +122,19 @@ bool KnownStacks::IsWrong(const CaptureEvent& capture, uint64_t id, const WalkTr
   return is_compared && capture.walked != id && (trace.is_fixed || FindKnown(capture.walked) != nullptr);
 }
 
-void KnownStacks::Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, const WalkTrace& trace) {
+void KnownStacks::Tell(uint64_t code_hash, uint64_t id, std::vector<uint64_t>&& name, const UserStack& stack,
+                       const WalkTrace& trace) {
   if (distrusted_.Contains(code_hash)) return;
   std::optional<std::vector<UserRow>> rows = UserRowsOf(trace);
   if (!rows.has_value()) return;
   const Known* known = FindKnown(id);
-  if (known != nullptr && (known->code_hash != code_hash || known->pcs != NameOf(trace))) {
+  if (known != nullptr && (known->code_hash != code_hash || known->name != name)) {
     ++conflicts_;
     const uint64_t other = known->code_hash;
     for (const uint64_t either : {other, code_hash}) Distrust(either);
     return;
   }
-  Keep(id, {.code_hash = code_hash, .pcs = NameOf(trace), .stack = stack});
+  Keep(id, {.code_hash = code_hash, .name = std::move(name), .stack = stack});
   host_.TellWalk({.code_hash = code_hash, .stack_id = id, .rows = *std::move(rows)});
 }
 

@@ -59,7 +59,7 @@ class KnownStacks {
   struct Known {
     // What the id is made of.
     uint64_t code_hash = 0;
-    std::vector<uint64_t> pcs;
+    std::vector<uint64_t> name;
     UserStack stack;
   };
   struct Generation {
@@ -68,7 +68,8 @@ class KnownStacks {
     absl::flat_hash_map<const CodeObject*, std::shared_ptr<const CodeObject>> code;
   };
 
-  void Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, const WalkTrace& trace);
+  void Tell(uint64_t code_hash, uint64_t id, std::vector<uint64_t>&& name, const UserStack& stack,
+            const WalkTrace& trace);
   const Known* FindKnown(uint64_t id) const;
   bool IsWrong(const CaptureEvent& capture, uint64_t id, const WalkTrace& trace) const;
   void Keep(uint64_t id, Known&& known);

@@ -70,7 +70,7 @@ void Pipeline::ReadWaiting(std::vector<WaitingThread> threads) {
 
 void Pipeline::Walk(const CaptureEvent& capture, const CaptureCode& code) {
   KnownStacks& known = stacks_.known();
-  WalkTrace* const trace = known.learns() && code.whole ? &trace_ : nullptr;
+  WalkTrace* const trace = known.learns() && code.whole && !code.is_starting ? &trace_ : nullptr;
   if (!WalkCapture(capture, code, walkers_, &scratch_, trace))
     return stacks_.Fail(capture.cookie, NoUserStack::kUnreadable);
   if (code.whole && HasLeftCode(scratch_)) targets_.LookAgain(capture.process);

@@ -253,6 +253,7 @@ void Targets::WalkPartOrGiveUp(Target& target, CaptureEvent&& event, NoUserStack
 
 void Targets::MakeReady(const Target& target, CaptureEvent&& event, CaptureCode code) {
   code.runtime = target.runtime.runtime;
+  code.is_starting = target.runtime.form == RuntimeForm::kNotYet;
   ready_.push_back({std::move(event), std::move(code)});
 }
 

@@ -1,6 +1,7 @@
 #include "unwind/walk.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -59,6 +60,23 @@ const GoLandmark* GoLandmarkAt(const MappedCode& code, uint64_t address) {
 // A walk that may have led past frames is not known to be complete.
 EndReason Judged(EndReason end, bool may_skip) {
   return end == EndReason::kComplete && may_skip ? EndReason::kGuessedEnd : end;
+}
+
+// A walk goes the same way again only through the same version of the code.
+void TraceMade(const MadeFrame& made, const StackCopy& copy, const FrameState& state, WalkTrace* trace) {
+  WalkTrace::Made traced = {.step = trace->steps.size(), .stamp = made.stamp, .shown = made.shown};
+  bool is_fixed = made.is_proven && made.row.has_value() && made.stamp.address != 0;
+  for (size_t i = 0; i < kShownWords; ++i) {
+    if (made.shown[i] == 0) continue;
+    const uint64_t address = state.fp - made.shown[i] * uint64_t{state.machine->word_bytes};
+    const std::optional<uint64_t> value = ReadWord(copy.memory, address, state.machine->word_bytes);
+    is_fixed &= value.has_value();
+    traced.shown_values[i] = value.value_or(0);
+  }
+  trace->is_fixed &= is_fixed;
+  trace->is_followable &= is_fixed;
+  trace->steps.push_back({.lookup_pc = state.lookup_pc(), .row = made.row.value_or(Row())});
+  if (is_fixed) trace->made.push_back(traced);
 }
 
 // Does the row lead to where the frame pointer leads to as well?
@@ -248,17 +266,12 @@ void Walker::Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace) {
   trace->steps.push_back({.lookup_pc = lookup_pc, .row = found.row, .is_end = found.ends});
 }
 
-// The BPF programs learn no such walk: the code at an address changes, and addresses do not show what an interpreter
-// runs.
 std::optional<EndReason> Walker::StepFromMade(const MadeFrame& made, const StackCopy& copy, FrameState* state,
                                               KeptFrames* kept, WalkTrace* trace) {
   Frame frame = made.frame;
   frame.source = state->source;
   kept->Add(frame, state->pc);
-  if (trace != nullptr) {
-    trace->is_fixed = trace->is_followable = false;
-    if (!kept->is_cut()) trace->steps.push_back({.lookup_pc = state->lookup_pc()});
-  }
+  if (trace != nullptr && !kept->is_cut()) TraceMade(made, copy, *state, trace);
   return made.row ? Apply(*made.row, copy, state) : EndReason::kGeneratedCode;
 }
 
@@ -285,6 +298,8 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
         if (const auto end = StepFromMade(*made, copy, state, kept, trace)) return Judged(*end, may_skip);
         continue;
       }
+      // What a guess leads to here, rows that are known later need not.
+      if (trace != nullptr) trace->is_followable = false;
     }
     if (std::optional<EndReason> end = LookUp(*code, copy, state, &found)) return *end;
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;

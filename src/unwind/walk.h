@@ -42,9 +42,17 @@ struct WalkTrace {
     Row row;                 // unless `is_end`
     bool is_end = false;     // whatever the stack holds
   };
+  // What else a frame of made code is made of: see made_code.h.
+  struct Made {
+    size_t step = 0;  // whose it is
+    CodeStamp stamp;
+    ShownWords shown = {};
+    std::array<uint64_t, kShownWords> shown_values = {};
+  };
   std::vector<uint64_t> pcs;  // of the frames, in the process
   std::vector<Step> steps;    // likewise
-  // Each row follows from nothing but its address and the code that is mapped.
+  std::vector<Made> made;     // of those that have it, in order
+  // Each row follows from nothing but its address and the code that is mapped, or its version if it was made.
   bool is_fixed = true;
   // The steps lead from the same registers over the same words to the same end: by rows as above, or by such as more
   // has decided, but only whether there is one: it was a guess that the code at this address keeps a frame pointer, or

@@ -35,6 +35,26 @@ TEST(UserRow, HasOffsetsOfTwentyFourBitsOfWords) {
   EXPECT_EQ(PackUserRow({.cfa_offset = 12}), 0u) << "not in words";
 }
 
+// 8 << 52 and 3 << 56: words below the frame pointer; 1 << 60: the caller's stack pointer is kept in one.
+TEST(UserRow, HasWhatAnInterpretersFrameShows) {
+  const UserRow row = {.cfa = UserRow::Cfa::kFramePointer, .cfa_offset = 16, .shown = {8, 3}, .keeps_sp = true};
+  EXPECT_EQ(PackUserRow(row),
+            uint64_t{1} << 63 | uint64_t{1} << 60 | uint64_t{3} << 56 | uint64_t{8} << 52 | 2 << 4 | 1);
+  EXPECT_NE(PackUserRow({.cfa_offset = 8, .shown = {15, 15}}), 0u);
+  EXPECT_EQ(PackUserRow({.cfa_offset = 8, .shown = {0, 16}}), 0u);
+}
+
+// 1 << 61; 48 bits of the address, and 12 of the offset in units of 4 bytes.
+TEST(UserRow, SaysWhereAVersionLies) {
+  EXPECT_EQ(PackVersionRow({.version_address = 0x7f0000000f80, .version_offset = 0x40}),
+            uint64_t{1} << 63 | uint64_t{1} << 61 | uint64_t{0x10} << 48 | 0x7f0000000f80);
+  EXPECT_EQ(PackVersionRow({.version_address = 0xffffffffffff, .version_offset = 4095 * 4}),
+            uint64_t{1} << 63 | uint64_t{1} << 61 | uint64_t{0xfff} << 48 | 0xffffffffffff);
+  EXPECT_EQ(PackVersionRow({.version_address = uint64_t{1} << 48}), 0u);
+  EXPECT_EQ(PackVersionRow({.version_address = 8, .version_offset = 4096 * 4}), 0u);
+  EXPECT_EQ(PackVersionRow({.version_address = 8, .version_offset = 6}), 0u);
+}
+
 class UserRowTablesTest : public testing::Test {
  protected:
   void Make(size_t buckets) {
@@ -90,6 +110,31 @@ TEST_F(UserRowTablesTest, OfAWalkWithARowThatHasNoWordNothingIsTold) {
   Make(64);
   ToldWalk walk = AWalk(5, {10, 20});
   walk.rows[1].cfa_offset = 13;
+  tables_->Tell(walk);
+  EXPECT_EQ(FindRow(10), 0u);
+  EXPECT_FALSE(HasStack(5));
+}
+
+TEST_F(UserRowTablesTest, MadeCodeHasARowForEachVersion) {
+  Make(64);
+  ToldWalk walk = AWalk(5, {10});
+  walk.rows[0].version_address = 0x1000;
+  for (const uint64_t version : {0x700000, 0x900000}) {
+    walk.rows[0].version = version;
+    walk.rows[0].cfa_offset = static_cast<int64_t>(version >> 16);
+    tables_->Tell(walk);
+  }
+  EXPECT_EQ(FindRow(10), PackVersionRow({.version_address = 0x1000}));
+  EXPECT_EQ(FindRow(10 ^ 0x700000), PackUserRow({.cfa_offset = 0x70}));
+  EXPECT_EQ(FindRow(10 ^ 0x900000), PackUserRow({.cfa_offset = 0x90}));
+  EXPECT_EQ(FindRow(10 ^ 0x800000), 0u);
+}
+
+TEST_F(UserRowTablesTest, MadeCodeWhoseVersionHasNoWordIsNotTold) {
+  Make(64);
+  ToldWalk walk = AWalk(5, {10, 20});
+  walk.rows[1].version = 7;
+  walk.rows[1].version_address = uint64_t{1} << 48;
   tables_->Tell(walk);
   EXPECT_EQ(FindRow(10), 0u);
   EXPECT_FALSE(HasStack(5));

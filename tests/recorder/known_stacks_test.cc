@@ -170,6 +170,41 @@ TEST_F(KnownStacksTest, WhatWasCutHasANameOfItsOwn) {
   EXPECT_FALSE(told_[0].rows[0].is_guess);
 }
 
+// Odd numbers: see wire_mixture.
+TEST_F(KnownStacksTest, MadeCodeIsToldWithItsVersion) {
+  KnownStacks known = Make();
+  trace_.steps[1] = {.lookup_pc = kCallerPc - 1, .row = WithCfa(kX86_64.fp, 16)};
+  trace_.steps[1].row.source = FrameSource::kRuntime;
+  trace_.steps[1].row.kept_sp = -1;
+  trace_.made = {{.step = 1,
+                  .stamp = {.address = 0x1f80, .offset = 0x40, .words = {7, 1}, .behind = 42},
+                  .shown = {8, 3},
+                  .shown_values = {0xbc, 0x3e7}}};
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  const uint64_t version = 7 * 0x9e3779b97f4a7c15 + 0xbf58476d1ce4e5b9 + 42 * 0x94d049bb133111eb;
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].rows[1], (UserRow{.lookup_pc = kCallerPc - 1,
+                                       .cfa = UserRow::Cfa::kFramePointer,
+                                       .cfa_offset = 16,
+                                       .version = version,
+                                       .version_address = 0x1f80,
+                                       .version_offset = 0x40,
+                                       .shown = {8, 3},
+                                       .keeps_sp = true}));
+  EXPECT_EQ(told_[0].stack_id, IdOf(kVersion1.hash, std::vector<uint64_t>{kLeafPc, kCallerPc, version, 0xbc, 0x3e7}));
+}
+
+TEST_F(KnownStacksTest, StackPointersThatAreKeptElsewhereAreNotFollowed) {
+  KnownStacks known = Make();
+  trace_.steps[0].row = WithCfa(kX86_64.fp, 16);
+  trace_.steps[0].row.kept_sp = -2;
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  trace_.steps[0].row.kept_sp = -1;
+  trace_.steps[0].row.cfa.offset = 24;
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  EXPECT_TRUE(told_.empty());
+}
+
 TEST_F(KnownStacksTest, TrampolinesLeadToWhatWasInterrupted) {
   KnownStacks known = Make();
   trace_.steps[0].row = KernelContextRow(kX86_64);

@@ -146,6 +146,22 @@ TEST_P(HotSpotCodeCache, EveryAddressOfABlobsCodeFindsIt) {
   EXPECT_EQ(cache.Find(FakeVm::kCodeHigh), std::nullopt);
 }
 
+// What stands at the beginning of its block, and its number; of other blobs where their name is.
+TEST_P(HotSpotCodeCache, BlobIsToldFromOthersByItsBlockAndItsNumber) {
+  const uint64_t header = GetParam() >= 20 ? 8 : 16;
+  const uint64_t compile_id_at = GetParam() >= 20 ? 212 : 304;
+  const uint64_t segment = vm_.next_segment();
+  const uint64_t block = FakeVm::kCodeLow + segment * FakeVm::kSegmentBytes;
+  const CodeStamp stamp = Cache().Find(vm_.AddBlobAt(segment, {.compile_id = 42}))->stamp;
+  EXPECT_EQ(stamp.address, block);
+  EXPECT_EQ(stamp.offset, header + compile_id_at);
+  EXPECT_EQ(stamp.words[0], vm_.memory().ReadValue<uint64_t>(block));
+  EXPECT_EQ(stamp.words[1], vm_.memory().ReadValue<uint64_t>(block + 8));
+  EXPECT_EQ(stamp.behind, 42u);
+  const uint64_t stubs = vm_.AddBlob({.name = "StubRoutines (2)", .frame_words = 0});
+  EXPECT_EQ(Cache().Find(stubs)->stamp.offset, header + (GetParam() >= 20 ? 8 : 96));
+}
+
 // The segment map goes back by 253 segments at most: 32 KiB.
 TEST_P(HotSpotCodeCache, LargeBlobIsFoundFromItsEnd) {
   const uint64_t code = vm_.AddBlob({.name = "Interpreter", .frame_words = 0, .code_bytes = 100'000});

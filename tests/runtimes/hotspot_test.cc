@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -151,19 +152,41 @@ TEST_P(HotSpotWalk, JavaBetweenNativeFramesIsWholeAndNamed) {
   EXPECT_THAT(NamesOf(stack), ElementsAre("com.shop.Inventory.reserve:5", "com.shop.Inventory.serve:6", "call_stub:0"));
 }
 
-// Two stacks that differ in what is interpreted have the same addresses: neither may stand for the other.
-TEST_P(HotSpotWalk, WalkIsNoneThatBpfProgramsMayMake) {
+// Two stacks that differ in what is interpreted have the same addresses: words of the frame tell them apart.
+TEST_P(HotSpotWalk, WalkThroughProvenCodeIsOneThatBpfProgramsMayMake) {
   MakeStack(compiled_ + 0x20);
   const std::shared_ptr<HotSpot> vm = Open();
   vm->Read(vm_.memory(), {});
-  WalkTrace trace, other_trace;
-  const UserStack stack = Walk(*vm, 1000, kWait, &trace);
+  WalkTrace trace, other;
+  Walk(*vm, 1000, kWait, &trace);
+  EXPECT_TRUE(trace.is_fixed);
+  EXPECT_TRUE(trace.is_followable);
+  ASSERT_EQ(trace.made.size(), 3u);
+  EXPECT_EQ(trace.made[0].step, 1u);
+  EXPECT_EQ(trace.made[0].stamp.behind, 7u);
+  EXPECT_EQ(trace.made[0].shown, ShownWords());
+  EXPECT_EQ(trace.made[1].shown, (ShownWords{8, 3}));
+  EXPECT_EQ(trace.made[1].shown_values, (std::array<uint64_t, 2>{vm_.BytecodeOf(caller_) + 3, caller_}));
   Word(20 - 8, vm_.BytecodeOf(caller_) + 4);
-  const UserStack other = Walk(*vm, 1000, kWait, &other_trace);
-  EXPECT_NE(stack, other);
-  EXPECT_EQ(trace.pcs, other_trace.pcs);
-  EXPECT_FALSE(trace.is_fixed);
-  EXPECT_FALSE(trace.is_followable);
+  Walk(*vm, 1000, kWait, &other);
+  EXPECT_EQ(trace.pcs, other.pcs);
+  EXPECT_EQ(other.made[1].shown_values, (std::array<uint64_t, 2>{vm_.BytecodeOf(caller_) + 4, caller_}));
+}
+
+TEST_P(HotSpotWalk, WalkOfWhichMoreHasDecidedIsNoneThatBpfProgramsMayMake) {
+  const std::shared_ptr<HotSpot> vm = Open();
+  vm->Read(vm_.memory(), {});
+  const auto expect_none = [&](uint64_t captured_ns, uint64_t pc, const char* why) {
+    WalkTrace trace;
+    Walk(*vm, captured_ns, pc, &trace);
+    EXPECT_FALSE(trace.is_fixed) << why;
+    EXPECT_FALSE(trace.is_followable) << why;
+  };
+  MakeStack(compiled_ + 0x20);
+  expect_none(999, kWait, "the code was read on one side only");
+  expect_none(1000, compiled_ + 16, "code was interrupted");
+  MakeStack(compiled_ + 0x80);
+  expect_none(1000, kWait, "a deoptimized frame keeps elsewhere where it goes on");
 }
 
 // The same frames at once: a walk is proven only by what was read before the stack was captured and after it.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,15 @@ namespace {
 
 using testing::ElementsAre;
 
+std::optional<uint64_t> NoUnloads() { return 0; }
+
 TEST(JavaFunctions, BeyondTheLimitAllAreOne) {
   JavaFunctions functions;
   uint64_t last = 0;
-  for (uint64_t i = 1; i < kMaxJavaFunctions; ++i) last = functions.Interpreted(i, 0);
+  for (uint64_t i = 2; i < kMaxJavaFunctions; ++i) last = functions.Interpreted(i, 0, 0);
   EXPECT_EQ(last, kMaxJavaFunctions - 1);
-  EXPECT_EQ(functions.Interpreted(kMaxJavaFunctions, 0), JavaFunctions::kNoRoom);
-  EXPECT_EQ(functions.Interpreted(1, 0), 1u);
+  EXPECT_EQ(functions.Interpreted(kMaxJavaFunctions, 0, 0), JavaFunctions::kNoRoom);
+  EXPECT_EQ(functions.Interpreted(2, 0, 0), 2u);
   EXPECT_EQ(functions.LinesAt(JavaFunctions::kNoRoom), (std::vector<CodeLine>{{.function = std::string(kJavaNoRoom)}}));
 }
 
@@ -65,14 +68,94 @@ TEST_P(JavaFunctionsOf, OneCallReadsSoManyNames) {
   JavaFunctions functions;
   uint64_t last = 0;
   for (uint64_t i = 0; i <= kMaxJavaFunctionsAtOnce; ++i)
-    last = functions.Interpreted(method, vm_.BytecodeOf(method) + i);
-  functions.Read(layout_, vm_.memory());
+    last = functions.Interpreted(method, vm_.BytecodeOf(method) + i, 0);
+  functions.Read(layout_, vm_.memory(), NoUnloads);
   EXPECT_TRUE(functions.HasUnread());
   EXPECT_EQ(NameOf(functions, last - 1), "com.shop.Inventory.reserve");
   EXPECT_EQ(NameOf(functions, last), "");
-  functions.Read(layout_, vm_.memory());
+  functions.Read(layout_, vm_.memory(), NoUnloads);
   EXPECT_FALSE(functions.HasUnread());
   EXPECT_EQ(NameOf(functions, last), "com.shop.Inventory.reserve");
+}
+
+class JavaFunctionsAfter : public JavaFunctionsOf {
+ protected:
+  void Read(JavaFunctions& functions) {
+    functions.Read(layout_, vm_.memory(), [this] { return std::optional(unloads_); });
+  }
+  std::string Inventory() const { return "com.shop.Inventory.reserve"; }
+
+  uint64_t unloads_ = 5;
+};
+INSTANTIATE_TEST_SUITE_P(Jdk, JavaFunctionsAfter, testing::Values(17, 25));
+
+TEST_P(JavaFunctionsAfter, AnUnloadWhatIsInterpretedHasNoNewName) {
+  const uint64_t method = vm_.AddMethod({});
+  JavaFunctions functions;
+  const uint64_t before = functions.Interpreted(method, vm_.BytecodeOf(method), 4);
+  Read(functions);
+  EXPECT_EQ(NameOf(functions, before), kJavaUnloaded);
+  const uint64_t after = functions.Interpreted(method, vm_.BytecodeOf(method), 5);
+  EXPECT_NE(after, before);
+  Read(functions);
+  EXPECT_EQ(NameOf(functions, after), Inventory());
+  EXPECT_EQ(NameOf(functions, before), kJavaUnloaded);
+}
+
+// Met twice before it was read: what it was the first time is gone.
+TEST_P(JavaFunctionsAfter, AnUnloadTheSamePlaceHasAnotherFunction) {
+  const uint64_t method = vm_.AddMethod({});
+  JavaFunctions functions;
+  const uint64_t before = functions.Interpreted(method, vm_.BytecodeOf(method), 4);
+  const uint64_t after = functions.Interpreted(method, vm_.BytecodeOf(method), 5);
+  EXPECT_NE(after, before);
+  Read(functions);
+  EXPECT_EQ(NameOf(functions, before), kJavaUnloaded);
+  EXPECT_EQ(NameOf(functions, after), Inventory());
+}
+
+TEST_P(JavaFunctionsAfter, AnUnloadAKnownNameStaysIfTheMethodHas) {
+  const uint64_t method = vm_.AddMethod({});
+  JavaFunctions functions;
+  const uint64_t number = functions.Interpreted(method, vm_.BytecodeOf(method), 5);
+  Read(functions);
+  unloads_ = 6;
+  EXPECT_EQ(functions.Interpreted(method, vm_.BytecodeOf(method), 6), number);
+  Read(functions);
+  EXPECT_EQ(functions.Interpreted(method, vm_.BytecodeOf(method), std::nullopt), number);
+  EXPECT_EQ(NameOf(functions, number), Inventory());
+}
+
+TEST_P(JavaFunctionsAfter, AnUnloadAtAnUnknownMomentNothingNewHasAName) {
+  const uint64_t method = vm_.AddMethod({});
+  JavaFunctions functions;
+  EXPECT_EQ(functions.Interpreted(method, vm_.BytecodeOf(method), std::nullopt), JavaFunctions::kUnloaded);
+  EXPECT_EQ(NameOf(functions, JavaFunctions::kUnloaded), kJavaUnloaded);
+  EXPECT_FALSE(functions.HasUnread());
+}
+
+TEST_P(JavaFunctionsAfter, AnUnloadWhileNamesAreReadNoneIsKept) {
+  const uint64_t method = vm_.AddMethod({});
+  JavaFunctions functions;
+  const uint64_t number = functions.Interpreted(method, vm_.BytecodeOf(method), 5);
+  functions.Read(layout_, vm_.memory(), [this] { return std::optional(unloads_++); });
+  EXPECT_EQ(NameOf(functions, number), kJavaUnloaded);
+}
+
+// Its classes are there as long as it is.
+TEST_P(JavaFunctionsAfter, AnUnloadWhatIsCompiledHasItsNameOnceItIsMetAgain) {
+  const uint64_t method = vm_.AddMethod({});
+  uint32_t scope = static_cast<uint32_t>(scopes_.size());
+  for (const uint32_t value : {0u, 1u, 1u}) Put(value);
+  const Blob blob = BlobAt(vm_.AddBlob(
+      {.method = method, .pcs = {{0x20, static_cast<int32_t>(scope)}}, .scopes = scopes_, .metadata = {method}}));
+  JavaFunctions functions;
+  const uint64_t number = functions.Compiled(blob, blob.begin + 0x20, /*exact=*/false, 4);
+  Read(functions);
+  EXPECT_EQ(NameOf(functions, number), kJavaUnloaded);
+  EXPECT_EQ(functions.Compiled(blob, blob.begin + 0x20, /*exact=*/false, 5), number);
+  Read(functions);
+  EXPECT_EQ(NameOf(functions, number), Inventory());
 }
 
 // Functions that are inlined into each other, each with a long table of lines, take more than one call may read.
@@ -87,17 +170,17 @@ TEST_P(JavaFunctionsOf, OneThatTakesAllReadsLeavesOthersToTheNextCall) {
   const uint64_t code = vm_.AddBlob(
       {.method = endless, .pcs = {{0x20, static_cast<int32_t>(scope)}}, .scopes = scopes_, .metadata = {endless}});
   JavaFunctions functions;
-  const uint64_t before = functions.Interpreted(method, vm_.BytecodeOf(method));
-  const uint64_t largest = functions.Compiled(BlobAt(code), code + 0x20, /*exact=*/false);
-  const uint64_t behind = functions.Interpreted(method, vm_.BytecodeOf(method) + 1);
-  functions.Read(layout_, vm_.memory());
+  const uint64_t before = functions.Interpreted(method, vm_.BytecodeOf(method), 0);
+  const uint64_t largest = functions.Compiled(BlobAt(code), code + 0x20, /*exact=*/false, 0);
+  const uint64_t behind = functions.Interpreted(method, vm_.BytecodeOf(method) + 1, 0);
+  functions.Read(layout_, vm_.memory(), NoUnloads);
   EXPECT_EQ(NameOf(functions, before), "com.shop.Inventory.reserve");
   EXPECT_EQ(NameOf(functions, largest), "");
   EXPECT_EQ(NameOf(functions, behind), "");
-  functions.Read(layout_, vm_.memory());
+  functions.Read(layout_, vm_.memory(), NoUnloads);
   EXPECT_EQ(NameOf(functions, largest), kJavaUnloaded) << "it is the first one, and there is still no end of it";
   EXPECT_TRUE(functions.HasUnread());
-  functions.Read(layout_, vm_.memory());
+  functions.Read(layout_, vm_.memory(), NoUnloads);
   EXPECT_EQ(NameOf(functions, behind), "com.shop.Inventory.reserve");
   EXPECT_FALSE(functions.HasUnread());
 }

@@ -1,6 +1,7 @@
 #include "runtimes/hotspot/code_cache.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,22 @@ BlobKind KindOf(std::string_view name) {
   if (name == "Interpreter") return BlobKind::kInterpreter;
   if (name.starts_with("StubRoutines (continuation")) return BlobKind::kContinuation;
   return name.starts_with("StubRoutines") || name.ends_with("stubs") ? BlobKind::kStubs : BlobKind::kOther;
+}
+
+// A block that is free or of another size has another beginning, and no method has another one's number. Other blobs
+// are told by their names: those that have one name have one form.
+CodeStamp StampOf(const HotSpotLayout& layout, const Memory& read, uint64_t begin, const Blob& blob) {
+  const VmNumber& number = blob.is_method() ? layout.nmethod_compile_id : layout.blob_name;
+  CodeStamp stamp = {.address = begin, .offset = static_cast<uint32_t>(layout.block_bytes + number.offset)};
+  bool is_read = true;
+  for (size_t i = 0; i < stamp.words.size(); ++i) {
+    const std::optional<uint64_t> word = read.ReadValue<uint64_t>(begin + i * sizeof(uint64_t));
+    is_read &= word.has_value();
+    stamp.words[i] = word.value_or(0);
+  }
+  const std::optional<uint32_t> behind = read.ReadValue<uint32_t>(begin + stamp.offset);
+  stamp.behind = behind.value_or(0);
+  return is_read && behind ? stamp : CodeStamp();
 }
 
 // What only the blob of a method says of itself. `read`: its header.
@@ -116,6 +133,7 @@ std::optional<CodeCache::Block> CodeCache::BlockAt(const Heap& heap, uint64_t be
   const bool is_used = layout_.block_used.Read(read, begin).value_or(0) != 0;
   if (is_used) block.blob = BlobIn(read, begin + layout_.block_bytes);
   if (block.blob && block.blob->end > heap.high) block.blob.reset();
+  if (block.blob) block.blob->stamp = StampOf(layout_, read, begin, *block.blob);
   return block;
 }
 

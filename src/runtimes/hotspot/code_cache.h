@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "process/memory.h"
 #include "runtimes/hotspot/layout.h"
+#include "unwind/made_code.h"
 
 namespace offcpu {
 
@@ -37,6 +38,7 @@ struct Blob {
   int32_t frame_words = 0;     // with the return address and the caller's frame pointer; 0 or less: no frame
   int32_t frame_complete = 0;  // code from there on has the frame; -1: never
   std::string name;            // unless it is a method
+  CodeStamp stamp;             // of its block, and its number or its name
 
   // What only methods have.
   int32_t compile_id = 0;  // never given twice

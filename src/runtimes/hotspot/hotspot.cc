@@ -13,24 +13,44 @@ namespace offcpu {
 // What the walk of one stack asks.
 class HotSpotStack final : public MadeCode {
  public:
-  HotSpotStack(HotSpot& vm, uint64_t captured_ns) : vm_(vm), captured_ns_(captured_ns) {}
+  HotSpotStack(HotSpot& vm, uint64_t captured_ns)
+      : vm_(vm), captured_ns_(captured_ns), functions_(vm.functions()), unloads_(vm.UnloadsAt(captured_ns)) {}
 
   std::optional<MadeFrame> Find(const FrameState& state, const StackCopy& copy) const override {
     const std::optional<HotSpot::Known> known = vm_.Find(state.lookup_pc());
     if (!known) return std::nullopt;
     const Blob& blob = *known->blob;
     MadeFrame made;
-    made.frame.code = vm_.functions_.get();
+    made.frame.code = functions_.get();
     made.frame.kind = blob.kind == BlobKind::kInterpreter ? FrameKind::kInterpreted : FrameKind::kGenerated;
     const bool was_there = known->first_ns <= captured_ns_ && captured_ns_ <= known->last_ns;
     // Where code was interrupted, its frame may not be there yet, or not any more.
     made.is_proven = was_there && !state.exact;
     made.row = RowOf(blob, state);
     made.frame.address = FunctionOf(blob, state, copy);
+    if (!IsDeoptimized(blob, state)) made.stamp = blob.stamp;
+    if (blob.kind == BlobKind::kInterpreter) {
+      made.shown = {-kInterpretedBcp, -kInterpretedMethod};
+      made.stamp = InterpreterStamp(blob);
+    }
     return made;
   }
 
  private:
+  // The interpreter stays as it is, and what it runs is another method once classes were unloaded.
+  CodeStamp InterpreterStamp(const Blob& blob) const {
+    if (vm_.unloads_at_ == 0) return blob.stamp;
+    if (!unloads_) return {};
+    return {.address = vm_.unloads_at_,
+            .words = {*unloads_, vm_.behind_unloads_},
+            .behind = static_cast<uint32_t>(*unloads_)};
+  }
+
+  // Where it goes on is kept in the frame.
+  static bool IsDeoptimized(const Blob& blob, const FrameState& state) {
+    return blob.is_method() && !state.exact && (state.pc == blob.deopt || state.pc == blob.deopt_mh);
+  }
+
   bool IsCallStub(const FrameState& state) const { return state.pc == vm_.call_stub_return_; }
 
   // Nothing: the frame's caller is not known.
@@ -63,24 +83,26 @@ class HotSpotStack final : public MadeCode {
     switch (blob.kind) {
       case BlobKind::kInterpreter: {
         const auto slot = [&](int32_t words) { return state.fp + static_cast<uint64_t>(int64_t{words} * kJavaWord); };
-        return vm_.functions_->Interpreted(word(slot(kInterpretedMethod)), word(slot(kInterpretedBcp)));
+        return functions_->Interpreted(word(slot(kInterpretedMethod)), word(slot(kInterpretedBcp)), unloads_);
       }
       case BlobKind::kCompiled:
       case BlobKind::kNative: {
-        const bool is_deoptimized = !state.exact && (state.pc == blob.deopt || state.pc == blob.deopt_mh);
-        const uint64_t pc = is_deoptimized ? word(state.sp + static_cast<uint64_t>(int64_t{blob.orig_pc})) : state.pc;
-        return vm_.functions_->Compiled(blob, pc, state.exact);
+        const uint64_t orig_pc = state.sp + static_cast<uint64_t>(int64_t{blob.orig_pc});
+        const uint64_t pc = IsDeoptimized(blob, state) ? word(orig_pc) : state.pc;
+        return functions_->Compiled(blob, pc, state.exact, unloads_);
       }
       case BlobKind::kStubs:
       case BlobKind::kContinuation:
       case BlobKind::kOther:
         break;
     }
-    return vm_.functions_->Stub(blob, IsCallStub(state));
+    return functions_->Stub(blob, IsCallStub(state));
   }
 
   HotSpot& vm_;
   const uint64_t captured_ns_;
+  const std::shared_ptr<JavaFunctions> functions_;
+  const std::optional<uint64_t> unloads_;
 };
 
 absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
@@ -97,13 +119,36 @@ absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
   vm->call_stub_return_ = paged.ReadValue<uint64_t>(layout->call_stub_return).value_or(0);
   if (vm->call_stub_return_ < vm->bounds_.begin || vm->call_stub_return_ >= vm->bounds_.end)
     return absl::UnavailableError("the virtual machine has not made its code yet");
+  vm->unloads_at_ = FindClassUnloads(*layout, paged);
+  if (vm->unloads_at_ != 0)
+    vm->behind_unloads_ = paged.ReadValue<uint64_t>(vm->unloads_at_ + sizeof(uint64_t)).value_or(0);
   return vm;
 }
 
 bool HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
+  ReadUnloads(memory);
   if (!ReadCode(memory, words)) return false;
-  functions_->Read(layout_, memory);
+  functions()->Read(layout_, memory, [&] { return ReadUnloads(memory); });
+  if (!functions()->is_full()) return true;
+  auto next = std::make_shared<JavaFunctions>(functions()->memory.Another());
+  std::lock_guard lock(mutex_);
+  functions_before_ = std::exchange(functions_, std::move(next));
   return true;
+}
+
+std::optional<uint64_t> HotSpot::ReadUnloads(const Memory& memory) {
+  const uint64_t before_ns = clock_();
+  const std::optional<uint64_t> count =
+      unloads_at_ == 0 ? std::optional<uint64_t>(0) : memory.ReadValue<uint64_t>(unloads_at_);
+  std::lock_guard lock(mutex_);
+  if (count) unloads_.Note(*count, before_ns, clock_());
+  return count;
+}
+
+std::optional<uint64_t> HotSpot::UnloadsAt(uint64_t ns) const {
+  if (unloads_at_ == 0) return 0;
+  std::lock_guard lock(mutex_);
+  return unloads_.At(ns);
 }
 
 bool HotSpot::ReadCode(const Memory& memory, std::span<const uint64_t> words) {

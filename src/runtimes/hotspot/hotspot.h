@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "process/memory.h"
 #include "process/memory_budget.h"
+#include "runtimes/hotspot/class_unloads.h"
 #include "runtimes/hotspot/code_cache.h"
 #include "runtimes/hotspot/java_functions.h"
 #include "runtimes/hotspot/layout.h"
@@ -46,7 +47,7 @@ class HotSpot final : public Runtime {
 
   CodeRange bounds() const override { return bounds_; }
   bool Read(const Memory& memory, std::span<const uint64_t> words) override;
-  bool HasUnread() const override { return functions_->HasUnread(); }
+  bool HasUnread() const override { return functions()->HasUnread(); }
   std::unique_ptr<MadeCode> CodeAt(uint64_t captured_ns) override;
 
  private:
@@ -65,6 +66,14 @@ class HotSpot final : public Runtime {
         room_(std::move(room)) {}
   static constexpr size_t kBytesEach = sizeof(Known) + sizeof(Blob) + 64;  // with its name and its part of a node
 
+  std::shared_ptr<JavaFunctions> functions() const {
+    std::lock_guard lock(mutex_);
+    return functions_;
+  }
+  // How many classes have been unloaded, as it is known then for stacks of that time; nothing: it cannot be read.
+  std::optional<uint64_t> ReadUnloads(const Memory& memory);
+  // Nothing: that is not known.
+  std::optional<uint64_t> UnloadsAt(uint64_t ns) const;
   // False: it cannot be read.
   bool ReadCode(const Memory& memory, std::span<const uint64_t> words);
   // Words beyond what one call may read are left out: what is known of them stays.
@@ -80,9 +89,13 @@ class HotSpot final : public Runtime {
   CodeRange bounds_;  // of the code cache
   uint64_t call_stub_return_ = 0;
   std::atomic<uint64_t> continuation_return_ = 0;  // 0: no virtual thread has run yet, or there are none
-  const std::shared_ptr<JavaFunctions> functions_;
+  uint64_t unloads_at_ = 0;                        // 0: there is no such counter
+  uint64_t behind_unloads_ = 0;                    // the word there, which stays
 
-  mutable std::mutex mutex_;                // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
+  // Those before are kept for a walk that has just met one of them.
+  std::shared_ptr<JavaFunctions> functions_, functions_before_;
+  ClassUnloads unloads_;
   absl::btree_map<uint64_t, Known> blobs_;  // by the begin of their code
   MemoryLease room_;                        // of which they take kBytesEach
   std::atomic<bool> has_read_all_ = false;  // not guarded

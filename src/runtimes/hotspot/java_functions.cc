@@ -18,43 +18,69 @@ std::vector<CodeLine> Only(std::string_view name) { return {{.function = std::st
 
 }  // namespace
 
-uint64_t JavaFunctions::Interpreted(uint64_t method, uint64_t bcp) {
-  return Intern({.kind = Kind::kInterpreted, .code = method, .place = bcp}, nullptr, {});
+uint64_t JavaFunctions::Interpreted(uint64_t method, uint64_t bcp, std::optional<uint64_t> unloads) {
+  return Intern({.kind = Kind::kInterpreted, .code = method, .place = bcp}, nullptr, unloads, {});
 }
 
-uint64_t JavaFunctions::Compiled(const Blob& blob, uint64_t pc, bool exact) {
+uint64_t JavaFunctions::Compiled(const Blob& blob, uint64_t pc, bool exact, std::optional<uint64_t> unloads) {
   return Intern({.kind = Kind::kCompiled, .exact = exact, .code = blob.at, .place = pc, .compile_id = blob.compile_id},
-                &blob, {});
+                &blob, unloads, {});
 }
 
 uint64_t JavaFunctions::Stub(const Blob& blob, bool is_call_stub) {
-  return Intern({.kind = Kind::kStub, .code = blob.at, .place = is_call_stub}, nullptr,
+  return Intern({.kind = Kind::kStub, .code = blob.at, .place = is_call_stub}, nullptr, 0,
                 is_call_stub ? "call_stub" : blob.name);
 }
 
-// `name`: of what is known already.
-uint64_t JavaFunctions::Intern(const Key& key, const Blob* blob, std::string_view name) {
-  std::lock_guard lock(mutex_);
+std::optional<uint64_t> JavaFunctions::FindNumber(const Key& key, std::optional<uint64_t> unloads,
+                                                  std::string_view name) {
   const auto known = numbers_.find(key);
-  if (known != numbers_.end()) {
-    const Function& function = functions_[known->second];
-    // A compiled one cannot change under its number, but another stub may have come to be where one was.
-    if (key.kind == Kind::kInterpreted || !function.is_read) Want(known->second);
-    if (key.kind != Kind::kStub || function.lines.empty() || function.lines.front().function == name)
-      return known->second;
+  if (known == numbers_.end()) return std::nullopt;
+  Function& function = functions_[known->second];
+  switch (key.kind) {
+    case Kind::kStub:  // another one may have come to be where one was
+      if (!function.lines.empty() && function.lines.front().function != name) return std::nullopt;
+      break;
+    case Kind::kCompiled:  // it cannot change under its number
+      if (function.is_read || !unloads) break;
+      function.unloads = *unloads;
+      Want(known->second);
+      break;
+    case Kind::kInterpreted:
+      if (!function.is_read && function.unloads != unloads) {
+        Name(function, Only(kJavaUnloaded));
+        numbers_.erase(known);
+        return std::nullopt;
+      }
+      Want(known->second);
+      break;
   }
+  return known->second;
+}
+
+uint64_t JavaFunctions::Intern(const Key& key, const Blob* blob, std::optional<uint64_t> unloads,
+                               std::string_view name) {
+  std::lock_guard lock(mutex_);
+  if (const std::optional<uint64_t> number = FindNumber(key, unloads, name)) return *number;
+  if (key.kind == Kind::kInterpreted && !unloads) return kUnloaded;
   if (functions_.size() >= kMaxJavaFunctions || !memory.Grow(kBytesEach)) return kNoRoom;
   const uint64_t number = functions_.size();
   numbers_.insert_or_assign(key, number);
-  Function& function = functions_.emplace_back(Function{.key = key});
+  Function& function = functions_.emplace_back(Function{.key = key, .unloads = unloads.value_or(0)});
   if (blob != nullptr) function.blob = *blob;
   if (key.kind == Kind::kStub) {
-    if (memory.Grow(BytesOf(Only(name)))) function.lines = Only(name);
-    function.is_read = true;
-  } else {
+    Name(function, Only(name));
+  } else if (unloads) {
     Want(number);
+  } else {
+    function.lines = Only(kJavaUnloaded);
   }
   return number;
+}
+
+bool JavaFunctions::is_full() const {
+  std::lock_guard lock(mutex_);
+  return functions_.size() >= kMaxJavaFunctions;
 }
 
 void JavaFunctions::Want(uint64_t number) {
@@ -93,40 +119,68 @@ JavaFunctions::Reading JavaFunctions::Read(const Wanted& wanted, const Methods& 
   return reading;
 }
 
-void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& target) {
+void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& target,
+                         absl::FunctionRef<std::optional<uint64_t>()> unloads) {
   const PagedMemory paged(target);
   const CodeCache cache = CodeCache::Read(layout, paged);
   const Methods methods(layout, paged);
   if (cache.empty()) return;
   const std::vector<Wanted> wanted = TakeWanted();
-  size_t done = 0;
-  for (; done < wanted.size() && !paged.is_spent(); ++done) {
-    Reading reading = Read(wanted[done], methods, cache);
+  if (wanted.empty()) return;
+  const std::optional<uint64_t> before = unloads();
+  std::vector<Reading> readings;
+  for (size_t i = 0; i < wanted.size() && !paged.is_spent(); ++i) {
+    Reading reading = Read(wanted[i], methods, cache);
     // One that takes more than all reads has no name: else none behind it would ever have.
-    if (paged.is_spent() && done > 0) break;
-    Keep(wanted[done].number, std::move(reading));
+    if (paged.is_spent() && i > 0) break;
+    readings.push_back(std::move(reading));
   }
+  const bool is_same = before == unloads();
+  for (size_t i = 0; i < readings.size(); ++i)
+    Keep(wanted[i].number, std::move(readings[i]), is_same ? before : std::nullopt);
   std::lock_guard lock(mutex_);
-  for (; done < wanted.size(); ++done) Want(wanted[done].number);
+  for (size_t i = readings.size(); i < wanted.size(); ++i) Want(wanted[i].number);
 }
 
-void JavaFunctions::Keep(uint64_t number, Reading&& reading) {
+void JavaFunctions::Keep(uint64_t number, Reading&& reading, std::optional<uint64_t> unloads) {
   std::lock_guard lock(mutex_);
   Function& function = functions_[number];
-  const bool was_read = std::exchange(function.is_read, true);
-  if (was_read && function.method == reading.method) return;
-  if (was_read || reading.lines.empty()) reading.lines = Only(kJavaUnloaded);
-  // From now on the place has the new method, under another number.
+  if (function.key.kind == Kind::kCompiled) return KeepCompiled(function, std::move(reading.lines), unloads);
+  KeepInterpreted(number, std::move(reading), unloads);
+}
+
+// If it is met again it is read again, as its blob is there still.
+void JavaFunctions::KeepCompiled(Function& function, std::vector<CodeLine>&& lines, std::optional<uint64_t> unloads) {
+  const bool is_proven = unloads == function.unloads;
+  Name(function, is_proven && !lines.empty() ? std::move(lines) : Only(kJavaUnloaded));
+  function.is_read = is_proven;
+}
+
+void JavaFunctions::KeepInterpreted(uint64_t number, Reading&& reading, std::optional<uint64_t> unloads) {
+  Function& function = functions_[number];
   const auto known = numbers_.find(function.key);
-  if (was_read && known != numbers_.end() && known->second == number) numbers_.erase(known);
-  memory.Shrink(BytesOf(function.lines));
-  const bool has_room = memory.Grow(BytesOf(reading.lines));
-  function.lines = has_room ? std::move(reading.lines) : std::vector<CodeLine>();
+  const bool has_key = known != numbers_.end() && known->second == number;
+  if (function.is_read) {
+    if (!has_key || (unloads && function.method == reading.method)) return;
+    if (!unloads) return Want(number);
+  }
+  const bool is_proven = !function.is_read && unloads == function.unloads && !reading.lines.empty();
+  Name(function, is_proven ? std::move(reading.lines) : Only(kJavaUnloaded));
   function.method = reading.method;
+  // From now on the place has the new method, under another number.
+  if (!is_proven && has_key) numbers_.erase(known);
+}
+
+void JavaFunctions::Name(Function& function, std::vector<CodeLine>&& lines) {
+  memory.Shrink(BytesOf(function.lines));
+  const bool has_room = memory.Grow(BytesOf(lines));
+  function.lines = has_room ? std::move(lines) : std::vector<CodeLine>();
+  function.is_read = true;
 }
 
 std::vector<CodeLine> JavaFunctions::LinesAt(uint64_t number) const {
   std::lock_guard lock(mutex_);
+  if (number == kUnloaded) return Only(kJavaUnloaded);
   if (number == kNoRoom || number >= functions_.size()) return Only(kJavaNoRoom);
   const Function& function = functions_[number];
   return function.is_read && function.lines.empty() ? Only(kJavaNoRoom) : function.lines;

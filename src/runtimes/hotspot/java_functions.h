@@ -2,8 +2,10 @@
 // and the names that were read for it since. A walk only notes where the function's name can be read; a reader thread
 // reads it, mostly within milliseconds; the profile's frames refer to it by its number for as long as they like.
 //
-// A name counts only as long as what it was read from is the same: if another class has come to be where a method was,
-// stacks that walks made in between would be named wrongly, so the function loses its name.
+// A name counts only as long as what it was read from is the same. If classes were unloaded (class_unloads.h) between a
+// capture and the reading of a name, a new function has none. One that was known before keeps its name if its method is
+// the same still; if another class has come to be there, stacks that walks made in between would be named wrongly, so
+// the function loses its name. Of a compiled one it is the blob that has to be the same.
 //
 // Thread-safe.
 #ifndef OFFCPU_RUNTIMES_HOTSPOT_JAVA_FUNCTIONS_H_
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "process/memory_budget.h"
 #include "runtimes/hotspot/code_cache.h"
 #include "runtimes/hotspot/methods.h"
@@ -38,16 +41,21 @@ class JavaFunctions final : public RuntimeCode {
   // `room`: for all that it keeps.
   explicit JavaFunctions(MemoryLease room = {}) : RuntimeCode(CodeKind::kRuntime, "[jvm]") { memory = std::move(room); }
 
-  // The numbers of functions: kNoRoom stands for all those beyond the limit.
+  // The numbers of functions: kNoRoom stands for all those beyond the limit. `unloads`: how many classes had been
+  // unloaded when the stack was captured; nothing: that is not known.
   static constexpr uint64_t kNoRoom = 0;
-  uint64_t Interpreted(uint64_t method, uint64_t bcp);
-  uint64_t Compiled(const Blob& blob, uint64_t pc, bool exact);
+  static constexpr uint64_t kUnloaded = 1;  // those that may be others by the time their names could be read
+  uint64_t Interpreted(uint64_t method, uint64_t bcp, std::optional<uint64_t> unloads);
+  uint64_t Compiled(const Blob& blob, uint64_t pc, bool exact, std::optional<uint64_t> unloads);
   uint64_t Stub(const Blob& blob, bool is_call_stub);
 
   // Reads the names of what walks have met since the last call, and checks that known names still hold: so many, and
-  // as many as there are reads for (paged_memory.h). The next call goes on from there.
-  void Read(const HotSpotLayout& layout, const Memory& target);
+  // as many as there are reads for (paged_memory.h). The next call goes on from there. `unloads`: how many classes have
+  // been unloaded now.
+  void Read(const HotSpotLayout& layout, const Memory& target, absl::FunctionRef<std::optional<uint64_t>()> unloads);
   bool HasUnread() const;
+  // All that walks meet from now on is kNoRoom.
+  bool is_full() const;
 
   std::string_view language() const override { return "jvm"; }
   std::vector<CodeLine> LinesAt(uint64_t number) const override;
@@ -71,6 +79,7 @@ class JavaFunctions final : public RuntimeCode {
     Key key;
     Blob blob;              // of compiled ones
     MethodIdentity method;  // of interpreted ones, as the name was read
+    uint64_t unloads = 0;   // when it was met, as long as it is not read
     std::vector<CodeLine> lines;
     bool is_read = false;
     bool is_wanted = false;  // in `wanted_`
@@ -89,15 +98,22 @@ class JavaFunctions final : public RuntimeCode {
   // A table of hashes has room for up to twice what is in it.
   static constexpr size_t kBytesEach = sizeof(Function) + 2 * sizeof(std::pair<Key, uint64_t>) + sizeof(uint64_t);
 
-  uint64_t Intern(const Key& key, const Blob* blob, std::string_view name);
+  // Nothing: it is not known yet, or another function has its key now.
+  std::optional<uint64_t> FindNumber(const Key& key, std::optional<uint64_t> unloads, std::string_view name);
+  // `name`: of what is known already.
+  uint64_t Intern(const Key& key, const Blob* blob, std::optional<uint64_t> unloads, std::string_view name);
   void Want(uint64_t number);
   std::vector<Wanted> TakeWanted();
   static Reading Read(const Wanted& wanted, const Methods& methods, const CodeCache& cache);
-  void Keep(uint64_t number, Reading&& reading);
+  // `unloads`: nothing if classes were unloaded while it was read.
+  void Keep(uint64_t number, Reading&& reading, std::optional<uint64_t> unloads);
+  void KeepCompiled(Function& function, std::vector<CodeLine>&& lines, std::optional<uint64_t> unloads);
+  void KeepInterpreted(uint64_t number, Reading&& reading, std::optional<uint64_t> unloads);
+  void Name(Function& function, std::vector<CodeLine>&& lines);
 
   mutable std::mutex mutex_;  // guards what follows, and `memory`
   absl::flat_hash_map<Key, uint64_t> numbers_;
-  std::deque<Function> functions_ = std::deque<Function>(1);  // by number; the first one is kNoRoom
+  std::deque<Function> functions_ = std::deque<Function>(2);  // by number, from kUnloaded on
   std::vector<uint64_t> wanted_;
 };
 

@@ -73,6 +73,8 @@ void FindCodeCache(Finder& find, HotSpotLayout* layout) {
   layout->high_bound = find.Static("CodeCache::_high_bound");
   layout->call_stub_return = find.Static("StubRoutines::_call_stub_return_address");
   layout->continuation_return = find.Static("ContinuationEntry::_return_pc", /*is_needed=*/false);
+  layout->perf_start = find.Static("PerfMemory::_start", /*is_needed=*/false);
+  layout->perf_top = find.Static("PerfMemory::_top", /*is_needed=*/false);
   layout->array_length = find.Need({"GrowableArrayBase::_len", "GenericGrowableArray::_len"});
   layout->array_data = find.Need({"GrowableArray<int>::_data"});
   layout->heap_memory = find.Offset({"CodeHeap::_memory"});

@@ -51,6 +51,8 @@ struct HotSpotLayout {
   uint64_t high_bound = 0;  // likewise
   uint64_t call_stub_return = 0;
   uint64_t continuation_return = 0;  // 0: this version has no virtual threads
+  uint64_t perf_start = 0;           // 0: this build has no counters
+  uint64_t perf_top = 0;             // likewise
 
   VmNumber array_length, array_data;
   uint64_t heap_memory = 0, heap_segments = 0;  // VirtualSpaces in a CodeHeap
