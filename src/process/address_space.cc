@@ -20,7 +20,6 @@
 #include "process/credentials.h"
 #include "process/elf/image.h"
 #include "process/elf/table_sections.h"
-#include "process/java_options.h"
 #include "process/module_file.h"
 #include "process/perf_map.h"
 #include "process/proc_file.h"
@@ -84,23 +83,13 @@ class Builder {
     code.shrink_to_fit();
     MemoryLease memory = modules_.LeaseFor(owner_);
     if (!memory.Grow(code.size() * sizeof(MappedCode))) return nullptr;
-    return std::make_shared<AddressSpace>(std::move(code), std::move(memory), MakesFramePointers(),
-                                          /*is_whole=*/left_out == 0);
+    return std::make_shared<AddressSpace>(std::move(code), std::move(memory), /*is_whole=*/left_out == 0);
   }
 
   // Is what was built of two states? Then a file that was read is not the one of the mappings, which have changed.
   bool is_torn() const { return is_torn_; }
 
  private:
-  // A virtual machine of Java says by its options what its code is like.
-  bool MakesFramePointers() const {
-    constexpr size_t kMaxOptionBytes = 1 << 20;
-    const auto is_java = [](const Mapping& m) { return m.executable && m.path.ends_with("/libjvm.so"); };
-    if (pid_ == 0 || std::none_of(mappings_.begin(), mappings_.end(), is_java)) return false;
-    const absl::StatusOr<std::string> line = ReadProcFile(absl::StrCat("/proc/", pid_, "/cmdline"), kMaxOptionBytes);
-    return line.ok() && KeepsFramePointers(*line);
-  }
-
   using FileKey = std::tuple<uint32_t, uint32_t, uint64_t>;
 
   // One load of a file.

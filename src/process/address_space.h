@@ -51,12 +51,8 @@ struct MappedCode {
 class AddressSpace {
  public:
   // `code`: sorted by address, not overlapping. `memory`: what is held for it, if anything.
-  explicit AddressSpace(std::vector<MappedCode> code, MemoryLease memory = {}, bool keeps_frame_pointers = false,
-                        bool is_whole = true)
-      : code_(std::move(code)),
-        memory_(std::move(memory)),
-        keeps_frame_pointers_(keeps_frame_pointers),
-        is_whole_(is_whole) {}
+  explicit AddressSpace(std::vector<MappedCode> code, MemoryLease memory = {}, bool is_whole = true)
+      : code_(std::move(code)), memory_(std::move(memory)), is_whole_(is_whole) {}
 
   // The mapping that contains `pc`, else null. Lives as long as this.
   const MappedCode* Find(uint64_t pc) const;
@@ -64,16 +60,12 @@ class AddressSpace {
 
   const std::vector<MappedCode>& code() const { return code_; }
 
-  // All code that the process makes keeps a frame pointer: its options say so, see java_options.h.
-  bool keeps_frame_pointers() const { return keeps_frame_pointers_; }
-
   // False: the process has more that may be executed. So an address that is not found here may be one of code.
   bool is_whole() const { return is_whole_; }
 
  private:
   std::vector<MappedCode> code_;
   MemoryLease memory_;
-  bool keeps_frame_pointers_ = false;
   bool is_whole_ = true;
 };
 

@@ -28,14 +28,12 @@ std::string ReadName(pid_t pid) {
   return name;
 }
 
-// Tables for which there was no room may find some now, and what code a Java virtual machine makes its options say.
-bool SaysAll(const Module& module) { return !module.over_budget && !module.path.ends_with("/libjvm.so"); }
-
 // The code of a process that has mapped nothing but files that are known; else null. Does not read the process.
 std::shared_ptr<const AddressSpace> Composed(pid_t tid, const ProcessVersion& version, ModuleCache& modules,
                                              const SharedFiles& shared) {
   ComposedCode known = shared.Compose(version.mappings, nullptr);
-  const auto says_all = [](const MappedCode& code) { return SaysAll(*code.module); };
+  // Tables for which there was no room may find some now.
+  const auto says_all = [](const MappedCode& code) { return !code.module->over_budget; };
   if (!known.whole || known.code.empty()) return nullptr;
   if (!std::all_of(known.code.begin(), known.code.end(), says_all)) return nullptr;
   MemoryLease lease = modules.LeaseFor(OwnerOf(tid));

@@ -21,11 +21,7 @@ EndReason WithoutRow(const MappedCode& code) {
 }
 
 // Is it known that the code keeps a frame pointer wherever it has a frame?
-bool KeepsFramePointer(const AddressSpace& space, const MappedCode& code) {
-  if (code.module != nullptr) return code.module->is_go;
-  const bool is_made = code.other == nullptr || code.other->kind() == CodeKind::kPerfMap;
-  return is_made && space.keeps_frame_pointers();
-}
+bool KeepsFramePointer(const MappedCode& code) { return code.module != nullptr && code.module->is_go; }
 
 // What was captured has no more frames than this, each of which has a return address: a walk that finds more goes in
 // circles, through signal frames of a hostile stack.
@@ -290,7 +286,7 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
     const bool is_by_fp = IsGuess(found) && found.row.cfa.reg == machine_->fp;
     leaf_in_hole = state->exact && is_by_fp && IsOfHole(found.row);
-    const bool may_skip_here = found.may_skip || (is_by_fp && !may_skip && !KeepsFramePointer(space, *code) &&
+    const bool may_skip_here = found.may_skip || (is_by_fp && !may_skip && !KeepsFramePointer(*code) &&
                                                   MaySkipFrames(space, *state, copy));
     Frame frame;
     frame.code = code->object();

@@ -304,10 +304,6 @@ TEST_F(WalkTest, WhereTheFramePointerMayBeThatOfAnotherFrame) {
     EXPECT_EQ(stack.frames.size(), 2u);
     words[at] = 0;
   }
-  // The process's options say that its code keeps one: then it is a value like any other.
-  words[3] = kGenerated + 0x1100;
-  space = AddressSpace(space.code(), {}, /*keeps_frame_pointers=*/true);
-  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
 }
 
 // Any word may be the return address of who is left out, in code that is not known.
@@ -315,7 +311,7 @@ TEST_F(WalkTest, WhereAFramePointerLeadsInCodeThatIsNotWhole) {
   words[4] = kStack + 64;
   words[5] = kTables + kOutermost + 1;
   EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
-  space = AddressSpace(space.code(), {}, /*keeps_frame_pointers=*/false, /*is_whole=*/false);
+  space = AddressSpace(space.code(), {}, /*is_whole=*/false);
   EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kGuessedEnd);
   EXPECT_EQ(stack.frames.size(), 2u);
   words[0] = kStack + 64;
@@ -324,10 +320,6 @@ TEST_F(WalkTest, WhereAFramePointerLeadsInCodeThatIsNotWhole) {
   words[1] = kTables + kPlain + 0x20;
   words[3] = kTables + kOutermost + 0x30;
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete) << "tables tell of their own code";
-  words[4] = kStack + 64;
-  words[5] = kTables + kOutermost + 1;
-  space = AddressSpace(space.code(), {}, /*keeps_frame_pointers=*/true, /*is_whole=*/false);
-  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete) << "nobody is left out";
 }
 
 TEST_F(WalkTest, GeneratedCode) {
