@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "process/code_reader.h"
 #include "process/maps.h"
 #include "process/memory.h"
 #include "process/module.h"
@@ -26,7 +27,7 @@ namespace offcpu {
 inline constexpr size_t kMaxMapsBytes = 64 << 20;
 inline constexpr size_t kMaxMappedCode = 8192;  // executable mappings of one process; those behind are left out
 
-// An executable mapping [begin, end).
+// An executable mapping [begin, end). What is known of code beyond its mapping and its ELF object a CodeReader adds.
 struct MappedCode {
   uint64_t begin = 0;
   uint64_t end = 0;
@@ -42,7 +43,7 @@ struct MappedCode {
   uint64_t inode = 0;
   uint64_t offset = 0;            // in the file, of `begin`
   uint64_t head_hash = 0;         // of the object's headers, see elf/image.h
-  std::vector<std::byte> copied;  // it is nothing but copies of this function: see copied_code.h
+  std::vector<std::byte> copied;  // the code is nothing but copies of this function; empty: anything else
 
   const CodeObject* object() const { return module != nullptr ? module.get() : other.get(); }
   bool operator==(const MappedCode&) const = default;
@@ -73,13 +74,14 @@ class AddressSpace {
 // not an error: see MappedCode::module. NotFound if the process has no memory map (any more), ResourceExhausted if its
 // user holds too much memory of ours already, Aborted if another file was mapped meanwhile where one was read.
 absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, const AddressSpace* previous,
-                                                                     ModuleCache& modules);
+                                                                     ModuleCache& modules,
+                                                                     const CodeReader& reader = {});
 
 // The same from its parts: `pid` is only used to open files, 0 opens none. `owner`: whose memory it is. Null if there
 // is no room.
 std::shared_ptr<const AddressSpace> BuildAddressSpace(const std::vector<Mapping>& mappings, const Memory& memory,
                                                       pid_t pid, const AddressSpace* previous, ModuleCache& modules,
-                                                      uid_t owner = 0);
+                                                      uid_t owner = 0, const CodeReader& reader = {});
 
 }  // namespace offcpu
 

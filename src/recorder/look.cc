@@ -10,6 +10,7 @@
 #include "process/now.h"
 #include "process/owner.h"
 #include "process/proc_file.h"
+#include "runtimes/known_runtimes.h"
 
 namespace offcpu {
 namespace {
@@ -62,7 +63,7 @@ ProcessLook Look(const ProcessKey& process, pid_t tid, const AddressSpace* previ
         is_there && shared != nullptr && before->code.hash != 0 ? Composed(tid, *before, modules, *shared) : nullptr;
     absl::StatusOr<std::shared_ptr<const AddressSpace>> space =
         composed != nullptr ? composed
-        : is_there          ? LoadAddressSpace(tid, last != nullptr ? last.get() : previous, modules)
+        : is_there          ? LoadAddressSpace(tid, last != nullptr ? last.get() : previous, modules, RuntimesReader())
                             : absl::NotFoundError("replaced");
     const std::optional<ProcessVersion> after = describe(tid);
     if (!after.has_value() || after->process != process) {

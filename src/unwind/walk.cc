@@ -21,7 +21,7 @@ EndReason WithoutRow(const MappedCode& code) {
 }
 
 // Is it known that the code keeps a frame pointer wherever it has a frame?
-bool KeepsFramePointer(const MappedCode& code) { return code.module != nullptr && code.module->is_go; }
+bool KeepsFramePointer(const MappedCode& code) { return code.module != nullptr && code.module->keeps_frame_pointer; }
 
 // What was captured has no more frames than this, each of which has a return address: a walk that finds more goes in
 // circles, through signal frames of a hostile stack.
@@ -43,10 +43,10 @@ bool IsStartCode(const MappedCode& code, uint64_t address, const StackCopy& copy
   return state.fp_known && state.fp == 0;
 }
 
-// The function of Go's runtime that `address` is in, if stacks begin or change there.
-const GoLandmark* GoLandmarkAt(const MappedCode& code, uint64_t address) {
+// The function that `address` is in, if stacks begin or change there.
+const StackLandmark* LandmarkAt(const MappedCode& code, uint64_t address) {
   if (code.module == nullptr) return nullptr;
-  for (const GoLandmark& landmark : code.module->go_landmarks) {
+  for (const StackLandmark& landmark : code.module->landmarks) {
     if (address >= landmark.code.begin && address < landmark.code.end) return &landmark;
   }
   return nullptr;
@@ -179,14 +179,14 @@ std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const 
 }
 
 // Goes from a function that has called another one to its own caller.
-std::optional<EndReason> Walker::StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy, FrameState* state,
-                                                  Found* found) const {
-  if (landmark.kind == GoLandmark::Kind::kWithoutFrame) {
+std::optional<EndReason> Walker::StepFromLandmark(const StackLandmark& landmark, const StackCopy& copy,
+                                                  FrameState* state, Found* found) const {
+  if (landmark.kind == StackLandmark::Kind::kWithoutFrame) {
     found->row = WithoutFrameRow(*machine_, landmark.code);
     return Apply(found->row, copy, state);
   }
   found->ends = true;
-  return landmark.kind == GoLandmark::Kind::kSwitch ? EndReason::kOtherStack : EndReason::kComplete;
+  return landmark.kind == StackLandmark::Kind::kSwitch ? EndReason::kOtherStack : EndReason::kComplete;
 }
 
 // Ends the walk at start code. If it is a caller, its frame pointer of 0 has shown that.
@@ -208,8 +208,8 @@ EndReason Walker::EndWithoutRow(const MappedCode& code, const FrameState& state,
 // in `found` what it went by.
 std::optional<EndReason> Walker::Step(const MappedCode& code, const StackCopy& copy, FrameState* state, Frame* frame,
                                       Found* found) {
-  if (const GoLandmark* landmark = GoLandmarkAt(code, found->address)) {
-    found->is_fixed = landmark->kind == GoLandmark::Kind::kBase;
+  if (const StackLandmark* landmark = LandmarkAt(code, found->address)) {
+    found->is_fixed = landmark->kind == StackLandmark::Kind::kBase;
     // Where one of the others was interrupted, it may not have come to what it is known for.
     if (found->is_fixed || !state->exact) return StepFromLandmark(*landmark, copy, state, found);
   }
@@ -286,8 +286,8 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
     const bool is_by_fp = IsGuess(found) && found.row.cfa.reg == machine_->fp;
     leaf_in_hole = state->exact && is_by_fp && IsOfHole(found.row);
-    const bool may_skip_here = found.may_skip || (is_by_fp && !may_skip && !KeepsFramePointer(*code) &&
-                                                  MaySkipFrames(space, *state, copy));
+    const bool may_skip_here =
+        found.may_skip || (is_by_fp && !may_skip && !KeepsFramePointer(*code) && MaySkipFrames(space, *state, copy));
     Frame frame;
     frame.code = code->object();
     frame.address = state->pc - code->bias;

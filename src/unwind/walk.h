@@ -101,7 +101,7 @@ class Walker {
   std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
                                             Found* found);
   void LookUpByCode(const MappedCode& code, const FrameState& state, Found* found);
-  std::optional<EndReason> StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy, FrameState* state,
+  std::optional<EndReason> StepFromLandmark(const StackLandmark& landmark, const StackCopy& copy, FrameState* state,
                                             Found* found) const;
   std::optional<EndReason> StepFromStart(FrameState* state, Found* found) const;
   EndReason EndWithoutRow(const MappedCode& code, const FrameState& state, Found* found) const;

@@ -418,8 +418,8 @@ TEST_F(HoleWalkTest, SystemCallThatReturnsAtOnce) {
 TEST_F(WalkTest, InterruptedInGo) {
   auto go = std::make_shared<Module>(Module());
   go->code = {{0x1000, 0x2000}};
-  go->is_go = true;
-  go->go_landmarks = {{.code = {0x12f0, 0x1310}}};
+  go->keeps_frame_pointer = true;
+  go->landmarks = {{.code = {0x12f0, 0x1310}}};
   for (const int byte : {16, 0,    0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,  // CIE
                          20, 0,    0, 0, 0,    0,    0,    0,     // length of an FDE, its CIE
                          0,  0x10, 0, 0, 0,    0,    0,    0,     // begin: CFA = rsp + 8 in all of it
@@ -463,13 +463,13 @@ TEST_F(WalkTest, InterruptedInGo) {
 // Where the stacks of Go's runtime begin or change, as what is called there tells it; what is interrupted there may not
 // have come so far.
 TEST_F(WalkTest, WhereGoStacksBeginOrChange) {
-  using Kind = GoLandmark::Kind;
+  using Kind = StackLandmark::Kind;
   auto go = std::make_shared<Module>(Module());
   go->code = {{0x1000, 0x2000}};
-  go->is_go = true;
-  go->go_landmarks = {{.code = {0x1200, 0x1300}, .kind = Kind::kBaseOfCallee},
-                      {.code = {0x1300, 0x1400}, .kind = Kind::kWithoutFrame},
-                      {.code = {0x1400, 0x1500}, .kind = Kind::kSwitch}};
+  go->keeps_frame_pointer = true;
+  go->landmarks = {{.code = {0x1200, 0x1300}, .kind = Kind::kBaseOfCallee},
+                   {.code = {0x1300, 0x1400}, .kind = Kind::kWithoutFrame},
+                   {.code = {0x1400, 0x1500}, .kind = Kind::kSwitch}};
   MappedCode code;
   code.begin = kGenerated + 0x1000;
   code.end = kGenerated + 0x2000;
