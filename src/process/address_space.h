@@ -33,7 +33,7 @@ struct MappedCode {
   uint64_t end = 0;
   // Null: no ELF object. A module without `code` could not be read: it has only its path.
   std::shared_ptr<const Module> module;
-  // Without a module: what else names the code. Null: executable memory without a file (JIT code) and a perf map.
+  // Without a module: what else names the code. Null: nothing, of executable memory without a file (JIT code).
   std::shared_ptr<const CodeObject> other;
   // Address in the process minus the address in the code object: a link-time address, or an offset in the file if it is
   // no ELF object that could be read. 0 of memory without a file.
