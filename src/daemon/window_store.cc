@@ -47,7 +47,7 @@ size_t BytesOf(const CodeObject& code) {
   size_t bytes = HeapOf(code.path) + HeapOf(code.build_id);
   const Module* module = AsModule(&code);
   if (module == nullptr) return bytes + sizeof(CodeObject);
-  bytes += sizeof(Module) + HeapOf(module->code) + HeapOf(module->without_frames) + HeapOf(module->go_landmarks);
+  bytes += sizeof(Module) + HeapOf(module->code) + HeapOf(module->without_frames) + HeapOf(module->landmarks);
   for (const auto table : kAllModuleTables) bytes += HeapOf((module->*table).bytes);
   return bytes;
 }

@@ -17,7 +17,7 @@ int32_t FrameType(const CodeObject* code, OtlpDictionary& dictionary) {
   if (const RuntimeCode* runtime = AsRuntimeCode(code))
     return dictionary.Attribute(kOtlpFrameType, runtime->language());
   const Module* module = AsModule(code);
-  return module == nullptr ? 0 : dictionary.Attribute(kOtlpFrameType, module->is_go ? "go" : "native");
+  return module == nullptr ? 0 : dictionary.Attribute(kOtlpFrameType, module->language);
 }
 
 std::vector<OtlpLine> Lines(std::span<const FrameLine> lines, OtlpDictionary& dictionary) {

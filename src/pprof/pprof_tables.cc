@@ -11,7 +11,6 @@
 #include "pprof/pprof_functions.h"
 #include "pprof/pprof_labels.h"
 #include "process/module.h"
-#include "process/perf_map.h"
 
 namespace offcpu {
 namespace {

@@ -16,13 +16,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "process/copied_code.h"
 #include "process/credentials.h"
 #include "process/elf/image.h"
 #include "process/elf/table_sections.h"
-#include "process/java_options.h"
 #include "process/module_file.h"
-#include "process/perf_map.h"
 #include "process/proc_file.h"
 
 namespace offcpu {
@@ -51,8 +48,14 @@ FileMapping AsFileMapping(const Mapping& m) { return {m.begin, m.end, m.offset, 
 class Builder {
  public:
   Builder(const std::vector<Mapping>& mappings, const Memory& memory, pid_t pid, const AddressSpace* previous,
-          ModuleCache& modules, uid_t owner)
-      : mappings_(mappings), memory_(memory), pid_(pid), previous_(previous), modules_(modules), owner_(owner) {
+          ModuleCache& modules, uid_t owner, const CodeReader& reader)
+      : mappings_(mappings),
+        memory_(memory),
+        pid_(pid),
+        previous_(previous),
+        modules_(modules),
+        owner_(owner),
+        reader_(reader) {
     for (const Mapping& m : mappings) {
       if (!HasFile(m)) continue;
       File& file = files_[Key(m)];
@@ -80,27 +83,17 @@ class Builder {
       }
     }
     if (left_out != 0) modules_.CountLeftOut(left_out);
-    NameMadeCode(&code);
+    if (reader_.read_made != nullptr) reader_.read_made({pid_, memory_, previous_, modules_}, &code);
     code.shrink_to_fit();
     MemoryLease memory = modules_.LeaseFor(owner_);
     if (!memory.Grow(code.size() * sizeof(MappedCode))) return nullptr;
-    return std::make_shared<AddressSpace>(std::move(code), std::move(memory), MakesFramePointers(),
-                                          /*is_whole=*/left_out == 0);
+    return std::make_shared<AddressSpace>(std::move(code), std::move(memory), /*is_whole=*/left_out == 0);
   }
 
   // Is what was built of two states? Then a file that was read is not the one of the mappings, which have changed.
   bool is_torn() const { return is_torn_; }
 
  private:
-  // A virtual machine of Java says by its options what its code is like.
-  bool MakesFramePointers() const {
-    constexpr size_t kMaxOptionBytes = 1 << 20;
-    const auto is_java = [](const Mapping& m) { return m.executable && m.path.ends_with("/libjvm.so"); };
-    if (pid_ == 0 || std::none_of(mappings_.begin(), mappings_.end(), is_java)) return false;
-    const absl::StatusOr<std::string> line = ReadProcFile(absl::StrCat("/proc/", pid_, "/cmdline"), kMaxOptionBytes);
-    return line.ok() && KeepsFramePointers(*line);
-  }
-
   using FileKey = std::tuple<uint32_t, uint32_t, uint64_t>;
 
   // One load of a file.
@@ -186,8 +179,8 @@ class Builder {
     }
   }
 
-  // Compilers that run before the program also write files of their own form, and map them: .NET does so. Such a file
-  // does not begin as ELF objects do; one whose begin cannot be read may be anything.
+  // Compilers that run before the program also write files of their own form, and map them. Such a file does not begin
+  // as ELF objects do; one whose begin cannot be read may be anything.
   bool IsOtherFormat(const Mapping& m) {
     const std::vector<FileMapping>& file = files_[Key(m)].mappings;
     const auto first = std::find_if(file.begin(), file.end(), [](const FileMapping& part) { return part.offset == 0; });
@@ -200,8 +193,8 @@ class Builder {
     return magic.has_value() && std::memcmp(&*magic, ELFMAG, SELFMAG) != 0;
   }
 
-  // A program may map a piece of its own text once more, to have it near to code that it makes: V8 does so with its
-  // built-in functions. It is the same module's code, at another distance from its link-time addresses.
+  // A program may map a piece of its own text once more, to have it near to code that it makes. It is the same module's
+  // code, at another distance from its link-time addresses.
   std::optional<MappedCode> CopyOfText(const Mapping& m, MappedCode code) {
     File& file = files_[Key(m)];
     if (!std::exchange(file.searched, true)) SearchLoads(m, &file);  // there may be hundreds, none of which is a load
@@ -241,29 +234,7 @@ class Builder {
       LoadFile(*header, Known(code));
       load = LoadAround(m);
     }
-    if (load != nullptr) return Of(*load, std::move(code));
-    code.copied = CopiedFunction(memory_, m.begin, m.end);
-    return code;
-  }
-
-  // Names code that the process has made itself by its perf map, if it writes one.
-  void NameMadeCode(std::vector<MappedCode>* code) const {
-    const bool has_made_code =
-        std::any_of(code->begin(), code->end(), [](const MappedCode& c) { return c.object() == nullptr; });
-    if (pid_ == 0 || !has_made_code) return;
-    PerfMap found = OpenPerfMap(pid_);
-    if (found.refusal != PerfMapRefusal::kNone) modules_.CountRefused(found.refusal);
-    std::shared_ptr<const CodeObject> map = std::move(found.code);
-    if (map == nullptr) return;
-    if (previous_ != nullptr) {  // frames are equal only if their code objects are
-      const auto known = std::find_if(previous_->code().begin(), previous_->code().end(), [&](const MappedCode& c) {
-        return c.other != nullptr && SamePerfMap(*c.other, *map);
-      });
-      if (known != previous_->code().end()) map = known->other;
-    }
-    for (MappedCode& c : *code) {
-      if (c.object() == nullptr) c.other = map;
-    }
+    return load != nullptr ? Of(*load, std::move(code)) : code;
   }
 
   const Load* LoadOnce(const Mapping& m, const MappedCode* known) {
@@ -312,10 +283,10 @@ class Builder {
     return IsUnchanged(module.file, module.identity);
   }
 
-  static void AddFile(OwnedFd file, const FileIdentity& identity, Module* module) {
+  void AddFile(OwnedFd file, const FileIdentity& identity, Module* module) const {
     module->file = std::move(file);
     module->identity = identity;
-    if (module->file) AddTableSections(FileMemory(module->file.get()), module);
+    if (module->file) AddTableSections(FileMemory(module->file.get()), module, reader_);
   }
 
   const std::vector<Mapping>& mappings_;
@@ -324,6 +295,7 @@ class Builder {
   const AddressSpace* previous_;
   ModuleCache& modules_;
   const uid_t owner_;
+  const CodeReader reader_;
   absl::flat_hash_map<FileKey, File> files_;
   std::map<uint64_t, Load> loads_;  // by head.begin
   size_t attempts_ = 0;
@@ -343,12 +315,12 @@ const MappedCode* AddressSpace::Find(uint64_t pc) const {
 
 std::shared_ptr<const AddressSpace> BuildAddressSpace(const std::vector<Mapping>& mappings, const Memory& memory,
                                                       pid_t pid, const AddressSpace* previous, ModuleCache& modules,
-                                                      uid_t owner) {
-  return Builder(mappings, memory, pid, previous, modules, owner).Build();
+                                                      uid_t owner, const CodeReader& reader) {
+  return Builder(mappings, memory, pid, previous, modules, owner, reader).Build();
 }
 
 absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, const AddressSpace* previous,
-                                                                     ModuleCache& modules) {
+                                                                     ModuleCache& modules, const CodeReader& reader) {
   absl::StatusOr<std::string> text = ReadProcFile(absl::StrCat("/proc/", pid, "/maps"), kMaxMapsBytes);
   if (!text.ok()) return text.status();
   if (text->empty()) return absl::NotFoundError("the process has no memory map");
@@ -360,7 +332,7 @@ absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, 
   const std::optional<Credentials> who = status.ok() ? ParseCredentials(*status) : std::nullopt;
   if (!who.has_value()) return absl::NotFoundError("the process has no owner");
   const ProcessMemory memory(pid);
-  Builder builder(*mappings, memory, pid, previous, modules, who->uid);
+  Builder builder(*mappings, memory, pid, previous, modules, who->uid, reader);
   auto space = builder.Build();
   if (builder.is_torn()) return absl::AbortedError("the mappings have changed");
   if (space == nullptr) return absl::ResourceExhaustedError("no memory for the mappings of this user's processes");

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "process/code_reader.h"
 #include "process/maps.h"
 #include "process/memory.h"
 #include "process/module.h"
@@ -26,13 +27,13 @@ namespace offcpu {
 inline constexpr size_t kMaxMapsBytes = 64 << 20;
 inline constexpr size_t kMaxMappedCode = 8192;  // executable mappings of one process; those behind are left out
 
-// An executable mapping [begin, end).
+// An executable mapping [begin, end). What is known of code beyond its mapping and its ELF object a CodeReader adds.
 struct MappedCode {
   uint64_t begin = 0;
   uint64_t end = 0;
   // Null: no ELF object. A module without `code` could not be read: it has only its path.
   std::shared_ptr<const Module> module;
-  // Without a module: what else names the code. Null: executable memory without a file (JIT code) and a perf map.
+  // Without a module: what else names the code. Null: nothing, of executable memory without a file (JIT code).
   std::shared_ptr<const CodeObject> other;
   // Address in the process minus the address in the code object: a link-time address, or an offset in the file if it is
   // no ELF object that could be read. 0 of memory without a file.
@@ -42,7 +43,7 @@ struct MappedCode {
   uint64_t inode = 0;
   uint64_t offset = 0;            // in the file, of `begin`
   uint64_t head_hash = 0;         // of the object's headers, see elf/image.h
-  std::vector<std::byte> copied;  // it is nothing but copies of this function: see copied_code.h
+  std::vector<std::byte> copied;  // the code is nothing but copies of this function; empty: anything else
 
   const CodeObject* object() const { return module != nullptr ? module.get() : other.get(); }
   bool operator==(const MappedCode&) const = default;
@@ -51,12 +52,8 @@ struct MappedCode {
 class AddressSpace {
  public:
   // `code`: sorted by address, not overlapping. `memory`: what is held for it, if anything.
-  explicit AddressSpace(std::vector<MappedCode> code, MemoryLease memory = {}, bool keeps_frame_pointers = false,
-                        bool is_whole = true)
-      : code_(std::move(code)),
-        memory_(std::move(memory)),
-        keeps_frame_pointers_(keeps_frame_pointers),
-        is_whole_(is_whole) {}
+  explicit AddressSpace(std::vector<MappedCode> code, MemoryLease memory = {}, bool is_whole = true)
+      : code_(std::move(code)), memory_(std::move(memory)), is_whole_(is_whole) {}
 
   // The mapping that contains `pc`, else null. Lives as long as this.
   const MappedCode* Find(uint64_t pc) const;
@@ -64,16 +61,12 @@ class AddressSpace {
 
   const std::vector<MappedCode>& code() const { return code_; }
 
-  // All code that the process makes keeps a frame pointer: its options say so, see java_options.h.
-  bool keeps_frame_pointers() const { return keeps_frame_pointers_; }
-
   // False: the process has more that may be executed. So an address that is not found here may be one of code.
   bool is_whole() const { return is_whole_; }
 
  private:
   std::vector<MappedCode> code_;
   MemoryLease memory_;
-  bool keeps_frame_pointers_ = false;
   bool is_whole_ = true;
 };
 
@@ -81,13 +74,14 @@ class AddressSpace {
 // not an error: see MappedCode::module. NotFound if the process has no memory map (any more), ResourceExhausted if its
 // user holds too much memory of ours already, Aborted if another file was mapped meanwhile where one was read.
 absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, const AddressSpace* previous,
-                                                                     ModuleCache& modules);
+                                                                     ModuleCache& modules,
+                                                                     const CodeReader& reader = {});
 
 // The same from its parts: `pid` is only used to open files, 0 opens none. `owner`: whose memory it is. Null if there
 // is no room.
 std::shared_ptr<const AddressSpace> BuildAddressSpace(const std::vector<Mapping>& mappings, const Memory& memory,
                                                       pid_t pid, const AddressSpace* previous, ModuleCache& modules,
-                                                      uid_t owner = 0);
+                                                      uid_t owner = 0, const CodeReader& reader = {});
 
 }  // namespace offcpu
 

@@ -21,9 +21,19 @@ namespace offcpu {
 enum class CodeKind : uint8_t {
   kElf,        // an ELF object, which is a Module (module.h)
   kOtherFile,  // a file of another form, which says nothing of its frames: only the path is known
-  kPerfMap,    // what a process has made itself; `file` is the perf map that names it (perf_map.h)
+  kPerfMap,    // what a process has made itself; `file` is the perf map that names it
   kRuntime,    // functions of a language runtime, which is a RuntimeCode (runtimes/runtime.h)
 };
+
+// Is that the name of a perf map: "perf-1234.map", in any directory?
+inline bool IsPerfMapPath(std::string_view path) {
+  constexpr std::string_view kBegin = "perf-";
+  constexpr std::string_view kEnd = ".map";
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() <= kBegin.size() + kEnd.size()) return false;
+  const std::string_view pid = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  return pid.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 // Is that what stands for a path where functions are in no file, but known to a runtime: "[jvm]"?
 inline bool IsRuntimePath(std::string_view path) { return path == "[jvm]"; }

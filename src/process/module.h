@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "process/code_object.h"
@@ -32,8 +33,8 @@ struct CodeRange {
   bool operator==(const CodeRange&) const = default;
 };
 
-// A function of Go's runtime at which stacks begin or change.
-struct GoLandmark {
+// A function at which stacks begin or change, which no table says.
+struct StackLandmark {
   enum class Kind : uint8_t {
     kBase,          // nobody calls it
     kBaseOfCallee,  // what it has called is the only thing on the stack: a thread begins there, or has left its
@@ -44,7 +45,7 @@ struct GoLandmark {
   CodeRange code;
   Kind kind = Kind::kBase;
 
-  bool operator==(const GoLandmark&) const = default;
+  bool operator==(const StackLandmark&) const = default;
 };
 
 class Module : public CodeObject {
@@ -58,12 +59,14 @@ class Module : public CodeObject {
   ModuleTable sframe;        // PT_GNU_SFRAME, else the section of that name; as found, not parsed here
   ModuleTable debug_frame;   // the section of that name of the file, which is not mapped; uncompressed
   ModuleTable text;          // .text, if hardly any table describes it: see return_path.h
-  // By Go's linker. Go's code always keeps a frame pointer, and what its .debug_frame says of callers leaves out that
-  // functions of the runtime change to another stack: the words there are no return addresses.
-  bool is_go = false;
-  // Where the return address is at the stack pointer, though no table says so: see go_frames.h, system_call_returns.h.
+  // As OpenTelemetry's attribute profile.frame.type has it; a literal.
+  std::string_view language = "native";
+  // The code keeps a frame pointer wherever it has a frame. So .debug_frame, which may be wrong of callers then, is
+  // asked only of code that was interrupted, and where the frame pointer cannot be one.
+  bool keeps_frame_pointer = false;
+  // Where the return address is at the stack pointer, though no table says so.
   std::vector<CodeRange> without_frames;
-  std::vector<GoLandmark> go_landmarks;  // see go_frames.h
+  std::vector<StackLandmark> landmarks;
   // The program headers name a table that could not be read. One says nothing about the other.
   bool damaged_eh_frame = false;
   bool damaged_sframe = false;
@@ -72,6 +75,13 @@ class Module : public CodeObject {
   bool matches_file = false;  // the process has not changed its copies of the tables: they are the file's
   // Has the tables of this one, which are empty here: it was read first, from another file with the same content.
   std::shared_ptr<const Module> same_tables;
+
+  // Makes room for what is read of it; false, which is noted, if there is none.
+  [[nodiscard]] bool Afford(size_t bytes) {
+    const bool has_room = memory.Grow(bytes);
+    over_budget |= !has_room;
+    return has_room;
+  }
 
   const Module& tables() const { return same_tables != nullptr ? *same_tables : *this; }
 };

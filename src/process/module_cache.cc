@@ -22,8 +22,9 @@ size_t TableBytes(const Module& m) {
 // The hash only says where to look: a process that forges one must not get its tables into others.
 bool SameContent(const Module& a, const Module& b) {
   auto same_table = [&](ModuleTable Module::*table) { return a.*table == b.*table; };
-  return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry && a.is_go == b.is_go &&
-         a.code == b.code && a.without_frames == b.without_frames && a.go_landmarks == b.go_landmarks &&
+  return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry && a.code == b.code &&
+         a.language == b.language && a.keeps_frame_pointer == b.keeps_frame_pointer &&
+         a.without_frames == b.without_frames && a.landmarks == b.landmarks &&
          std::all_of(std::begin(kAllModuleTables), std::end(kAllModuleTables), same_table) &&
          a.damaged_eh_frame == b.damaged_eh_frame && a.damaged_sframe == b.damaged_sframe;
 }
@@ -148,9 +149,9 @@ std::shared_ptr<const Module> ModuleCache::Unreadable(std::string path) {
   return PathOnly(std::move(path));
 }
 
-void ModuleCache::CountRefused(PerfMapRefusal refusal) {
+void ModuleCache::CountRefused(FileRefusal refusal) {
   std::lock_guard lock(state_->mutex);
-  ++state_->stats.perf_maps_refused[static_cast<size_t>(refusal)];
+  ++state_->stats.files_refused[static_cast<size_t>(refusal)];
 }
 
 void ModuleCache::CountUnknownRuntime() {

@@ -17,7 +17,7 @@
 
 #include "process/memory_budget.h"
 #include "process/module.h"
-#include "process/perf_map.h"
+#include "process/trusted_file.h"
 
 namespace offcpu {
 
@@ -36,10 +36,10 @@ struct ModuleCacheStats {
   uint64_t over_limit = 0;      // path only: too many modules
   uint64_t memory_refused = 0;  // to somebody who held too much of the budget
   uint64_t mappings_left_out = 0;
-  uint64_t over_file_limit = 0;   // kept without its file
-  uint64_t unreadable = 0;        // path only: not an ELF object that could be read and believed; or without a table
-  uint64_t unknown_runtimes = 0;  // processes with a language runtime of a form that is not known
-  PerfMapRefusals perf_maps_refused = {};  // by why, at every look
+  uint64_t over_file_limit = 0;     // kept without its file
+  uint64_t unreadable = 0;          // path only: not an ELF object that could be read and believed; or without a table
+  uint64_t unknown_runtimes = 0;    // processes with a language runtime of a form that is not known
+  FileRefusals files_refused = {};  // of names of code, by why, at every look
 };
 
 class ModuleCache {
@@ -53,7 +53,7 @@ class ModuleCache {
   // A module of which only the path is known, so that frames in it can be shown by file and offset.
   std::shared_ptr<const Module> Unreadable(std::string path);
 
-  void CountRefused(PerfMapRefusal refusal);
+  void CountRefused(FileRefusal refusal);
   void CountUnknownRuntime();
   // Counts one process's mappings beyond those that are looked at.
   void CountLeftOut(size_t mappings);

@@ -407,18 +407,18 @@ std::string DropName(NoUserStack reason, bool of_waker) {
   return absl::StrCat(of_waker ? "no user stack of the waker: " : "no user stack: ", std::string(Name(reason)));
 }
 
-std::string DropName(PerfMapRefusal refusal) { return absl::StrCat("perf map refused: ", std::string(Name(refusal))); }
+std::string DropName(FileRefusal refusal) { return absl::StrCat("perf map refused: ", std::string(Name(refusal))); }
 
 std::vector<std::string> AllDropNames() {
   std::vector<std::string> names;
-  names.reserve(kLossTable.size() + 2 * kNoUserStackTable.size() + kPerfMapRefusals);
+  names.reserve(kLossTable.size() + 2 * kNoUserStackTable.size() + kFileRefusals);
   for (const LossInfo& info : kLossTable) names.emplace_back(info.name);
   for (const bool of_waker : {false, true}) {
     for (const NoUserStackInfo& info : kNoUserStackTable) {
       if (IsLoss(info.reason)) names.push_back(DropName(info.reason, of_waker));
     }
   }
-  for (size_t i = 1; i < kPerfMapRefusals; ++i) names.push_back(DropName(static_cast<PerfMapRefusal>(i)));
+  for (size_t i = 1; i < kFileRefusals; ++i) names.push_back(DropName(static_cast<FileRefusal>(i)));
   return names;
 }
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "process/perf_map.h"
+#include "process/trusted_file.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
 
@@ -125,7 +125,7 @@ bool IsLoss(NoUserStack reason);
 
 // What drops of these kinds are called: "no user stack: budget", "perf map refused: symbolic link".
 std::string DropName(NoUserStack reason, bool of_waker);
-std::string DropName(PerfMapRefusal refusal);
+std::string DropName(FileRefusal refusal);
 
 // All that a drop of a recording can be called.
 std::vector<std::string> AllDropNames();

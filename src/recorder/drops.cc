@@ -13,9 +13,9 @@ std::vector<Drop> NameDrops(const Counters& counters, const EventQueueStats& que
   add(LossId::kQueueIntervals, queue.intervals_dropped, queue.interval_ns_dropped);
   add(LossId::kQueueCaptures, queue.captures_dropped, 0);
   add(LossId::kQueueSamples, queue.samples_dropped, queue.samples_dropped * oncpu_period_ns);
-  for (size_t i = 1; i < modules.perf_maps_refused.size(); ++i) {
-    const uint64_t count = modules.perf_maps_refused[i];
-    if (count != 0) drops.push_back({.reason = DropName(static_cast<PerfMapRefusal>(i)), .count = count});
+  for (size_t i = 1; i < modules.files_refused.size(); ++i) {
+    const uint64_t count = modules.files_refused[i];
+    if (count != 0) drops.push_back({.reason = DropName(static_cast<FileRefusal>(i)), .count = count});
   }
   add(LossId::kModuleUnreadable, modules.unreadable, 0);
   add(LossId::kMemoryShare, modules.memory_refused, 0);

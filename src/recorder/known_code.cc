@@ -63,8 +63,7 @@ std::optional<CaptureCode> KnownCode::FindPart(Target& target, const CodeVersion
   ComposedCode composed = files_->Compose(list->second, &target);
   if (composed.code.empty()) return std::nullopt;
   const bool whole = composed.whole;
-  auto space = std::make_shared<const AddressSpace>(std::move(composed.code), MemoryLease(),
-                                                    /*keeps_frame_pointers=*/false, whole);
+  auto space = std::make_shared<const AddressSpace>(std::move(composed.code), MemoryLease(), whole);
   CaptureCode code = {std::move(space), whole};
   if (code.whole) target.AddVersion(version, code.space);
   return code;

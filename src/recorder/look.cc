@@ -10,6 +10,7 @@
 #include "process/now.h"
 #include "process/owner.h"
 #include "process/proc_file.h"
+#include "runtimes/known_runtimes.h"
 
 namespace offcpu {
 namespace {
@@ -28,14 +29,12 @@ std::string ReadName(pid_t pid) {
   return name;
 }
 
-// Tables for which there was no room may find some now, and what code a Java virtual machine makes its options say.
-bool SaysAll(const Module& module) { return !module.over_budget && !module.path.ends_with("/libjvm.so"); }
-
 // The code of a process that has mapped nothing but files that are known; else null. Does not read the process.
 std::shared_ptr<const AddressSpace> Composed(pid_t tid, const ProcessVersion& version, ModuleCache& modules,
                                              const SharedFiles& shared) {
   ComposedCode known = shared.Compose(version.mappings, nullptr);
-  const auto says_all = [](const MappedCode& code) { return SaysAll(*code.module); };
+  // Tables for which there was no room may find some now.
+  const auto says_all = [](const MappedCode& code) { return !code.module->over_budget; };
   if (!known.whole || known.code.empty()) return nullptr;
   if (!std::all_of(known.code.begin(), known.code.end(), says_all)) return nullptr;
   MemoryLease lease = modules.LeaseFor(OwnerOf(tid));
@@ -64,7 +63,7 @@ ProcessLook Look(const ProcessKey& process, pid_t tid, const AddressSpace* previ
         is_there && shared != nullptr && before->code.hash != 0 ? Composed(tid, *before, modules, *shared) : nullptr;
     absl::StatusOr<std::shared_ptr<const AddressSpace>> space =
         composed != nullptr ? composed
-        : is_there          ? LoadAddressSpace(tid, last != nullptr ? last.get() : previous, modules)
+        : is_there          ? LoadAddressSpace(tid, last != nullptr ? last.get() : previous, modules, RuntimesReader())
                             : absl::NotFoundError("replaced");
     const std::optional<ProcessVersion> after = describe(tid);
     if (!after.has_value() || after->process != process) {

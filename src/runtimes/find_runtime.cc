@@ -1,41 +1,17 @@
 #include "runtimes/find_runtime.h"
 
-#include <string>
-#include <utility>
-
-#include "process/elf/file.h"
-#include "process/module.h"
-#include "process/now.h"
-#include "runtimes/exported.h"
-#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/known_runtimes.h"
 
 namespace offcpu {
-namespace {
 
-// Libraries are mapped before they are relocated, and code is made after that.
-RuntimeForm FormOf(const absl::Status& status) {
-  const bool may_change = absl::IsUnavailable(status) || absl::IsDataLoss(status);
-  return may_change ? RuntimeForm::kNotYet : RuntimeForm::kUnknown;
-}
-
-FoundRuntime OpenHotSpot(const MappedCode& code, const Memory& memory, MemoryLease room) {
-  const FileMemory file(code.module->file.get());
-  const absl::StatusOr<ElfFile> elf = ElfFile::Parse(file);
-  if (!elf.ok()) return {.form = RuntimeForm::kUnknown};
-  std::map<std::string, uint64_t, std::less<>> symbols = ExportedSymbols(*elf, "gHotSpotVM");
-  for (auto& [name, address] : symbols) address += code.bias;
-  absl::StatusOr<std::shared_ptr<HotSpot>> vm = HotSpot::Open(
-      memory, symbols, [] { return NowNs(CLOCK_MONOTONIC); }, std::move(room));
-  if (!vm.ok()) return {.form = FormOf(vm.status())};
-  return {.form = RuntimeForm::kServed, .runtime = *std::move(vm)};
-}
-
-}  // namespace
-
-FoundRuntime FindRuntime(const AddressSpace& space, const Memory& memory, MemoryLease room) {
+FoundRuntime FindRuntime(const AddressSpace& space, const Memory& memory, const MemoryLease& room) {
   for (const MappedCode& code : space.code()) {
     if (code.module == nullptr || !code.module->file) continue;
-    if (code.module->path.ends_with("/libjvm.so")) return OpenHotSpot(code, memory, std::move(room));
+    for (const KnownRuntime& runtime : KnownRuntimes()) {
+      if (runtime.find == nullptr) continue;
+      FoundRuntime found = runtime.find(code, memory, room.Another());
+      if (found.form != RuntimeForm::kNone) return found;
+    }
   }
   return {};
 }

@@ -25,8 +25,8 @@ struct FoundRuntime {
   std::shared_ptr<Runtime> runtime{};  // set iff kServed
 };
 
-// `room`: for what is kept of it.
-FoundRuntime FindRuntime(const AddressSpace& space, const Memory& memory, MemoryLease room);
+// `room`: whose budget what is kept of it is taken from.
+FoundRuntime FindRuntime(const AddressSpace& space, const Memory& memory, const MemoryLease& room);
 
 }  // namespace offcpu
 

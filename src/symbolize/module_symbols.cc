@@ -2,10 +2,8 @@
 
 #include <elf.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,10 +13,11 @@
 #include "process/elf/file.h"
 #include "process/memory.h"
 #include "process/module.h"
+#include "runtimes/known_runtimes.h"
+#include "runtimes/perf_map/functions.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/elf_symbols.h"
-#include "symbolize/go_symbols.h"
-#include "symbolize/perf_map_names.h"
+#include "symbolize/listed_names.h"
 
 namespace offcpu {
 namespace {
@@ -52,21 +51,13 @@ ModuleNames ReadVdso(const Module& module, Addresses addresses) {
   return ReadElfSymbols(*elf, addresses, FunctionStarts(*elf));
 }
 
-// As far as it is written by now.
-ModuleNames ReadMap(const CodeObject& map, Addresses addresses) {
-  struct stat st;
-  if (fstat(map.file.get(), &st) != 0 || st.st_size <= 0) return None(addresses);
-  const FileMemory file(map.file.get());
-  return ReadPerfMap(file, std::min<uint64_t>(static_cast<uint64_t>(st.st_size), kMaxPerfMapBytes), addresses);
-}
-
 ModuleNames ReadFile(const Module& module, Addresses addresses, const std::string& debug_directory) {
   FileMemory file(module.file.get());
   auto elf = ElfFile::Parse(file);
   if (!elf.ok() || (!module.build_id.empty() && elf->BuildId() != module.build_id)) return None(addresses);
   ModuleNames own = ReadElfSymbols(*elf, addresses, FunctionStarts(*elf));
   if (own.full) return own;
-  if (ModuleNames go = ReadGoSymbols(*elf, addresses); go.full) return go;
+  if (ModuleNames listed = NamesFrom(FunctionsOf(*elf).get(), addresses); listed.full) return listed;
   ModuleNames linked =
       ReadDebugFile(OpenDebugFileByLink(debug_directory, module.path, *elf, module.build_id), module, addresses);
   return linked.full ? std::move(linked) : std::move(own);
@@ -87,7 +78,7 @@ ModuleNames ReadNames(const CodeObject& code, Addresses addresses, const std::st
     case CodeKind::kElf:
       return ReadModule(*AsModule(&code), addresses, debug_directory);
     case CodeKind::kPerfMap:
-      return ReadMap(code, addresses);
+      return NamesFrom(FunctionsOfPerfMap(code).get(), addresses);
     case CodeKind::kOtherFile:
     case CodeKind::kRuntime:
       break;

@@ -54,10 +54,10 @@ constexpr Row ReturnPathRow(const Machine& machine, const ReturnPath& path, uint
 }
 
 // A module's tables may leave out a large part of its code altogether: what a program carries along that no compiler of
-// such tables has made (the built-in functions of V8, which are in node's text; Go's code beside C's). That says
-// nothing about itself, either. A smaller hole is what lies between functions, or a PLT, or start-up code: such have no
-// frame. But where the tables leave out more than they describe, they are only those that the C library's start-up code
-// brings along, and that the linker makes of its PLT: the program itself has none.
+// such tables has made (the built-in functions of a runtime; code of another language beside C's). That says nothing
+// about itself, either. A smaller hole is what lies between functions, or a PLT, or start-up code: such have no frame.
+// But where the tables leave out more than they describe, they are only those that the C library's start-up code brings
+// along, and that the linker makes of its PLT: the program itself has none.
 inline constexpr uint64_t kMinHoleBytes = 64 << 10;
 inline constexpr uint64_t kMinBareBytes = 512;  // left out: start-up code without a table is less
 
@@ -68,11 +68,11 @@ constexpr bool IsOfHole(const Row& row) { return row.source == FrameSource::kFra
 bool PlausibleFramePointer(const FrameState& state, const StackCopy& copy);
 
 // May the frame pointer be that of a frame further out, so that by it callers would be left out? It is so in code that
-// uses the register for something else, or for nothing, as compiled code of Java does: the register is still what the
-// last frame was that has set it. The return addresses of what is left out lie between the stack pointer and where the
-// frame pointer points to. So where no word there is the address of code, nothing is left out. Values of variables and
-// what was there before may look the same: then it is not known. Nor is it where the process has code that is not known
-// here, which any word may be an address of.
+// uses the register for something else, or for nothing, as compilers of some runtimes do: the register still holds what
+// the last frame was that has set it. The return addresses of what is left out lie between the stack pointer and where
+// the frame pointer points to. So where no word there is the address of code, nothing is left out. Values of variables
+// and what was there before may look the same: then it is not known. Nor is it where the process has code that is not
+// known here, which any word may be an address of.
 bool MaySkipFrames(const AddressSpace& space, const FrameState& state, const StackCopy& copy);
 
 // Code that a module's tables leave out (such as the compiler's own start-up code) keeps a frame pointer after all if

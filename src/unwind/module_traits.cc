@@ -11,7 +11,7 @@ bool MayHaveTable(const Module* module, FrameSource source) {
   if (source == FrameSource::kSFrame) {
     return SFrameVersionOf(module->sframe.bytes) == SFrameVersion::kV3 || module->damaged_sframe;
   }
-  return !module->eh_frame.bytes.empty() || (!module->debug_frame.bytes.empty() && !module->is_go) ||
+  return !module->eh_frame.bytes.empty() || (!module->debug_frame.bytes.empty() && !module->keeps_frame_pointer) ||
          !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame;
 }
 
@@ -27,9 +27,10 @@ ModuleTraits TraitsOf(const Module* module, const UnwindOrder& order) {
   }
   traits.by_any_fp = traits.by_plausible_fp && !has_table;
   if (module == nullptr) return traits;
-  traits.has_go_frames = module->is_go;
-  // At the base of a thread of Go's runtime the frame pointer leads nowhere, and the table does.
-  if (module->is_go && !module->debug_frame.bytes.empty() && order.Has(FrameSource::kEhFrame)) traits.by_any_fp = false;
+  traits.keeps_frame_pointer = module->keeps_frame_pointer;
+  // At the base of a thread the frame pointer leads nowhere, and the table does.
+  if (module->keeps_frame_pointer && !module->debug_frame.bytes.empty() && order.Has(FrameSource::kEhFrame))
+    traits.by_any_fp = false;
   const SFrameVersion version = SFrameVersionOf(module->sframe.bytes);
   traits.has_other_sframe = version != SFrameVersion::kNone && version != SFrameVersion::kV3;
   return traits;

@@ -12,9 +12,9 @@ struct ModuleTraits {
   // process has made itself says nothing else.
   bool by_any_fp = false;
   bool by_plausible_fp = false;
-  // Go's code keeps a frame pointer wherever it has a frame, and its .debug_frame is wrong of callers. So that table is
-  // for code that was interrupted, and for where the frame pointer cannot be one; it does not say what code is there.
-  bool has_go_frames = false;
+  // The code keeps a frame pointer wherever it has a frame. So .debug_frame is for code that was interrupted, and for
+  // where the frame pointer cannot be one; it does not say what code is there.
+  bool keeps_frame_pointer = false;
   // Has an .sframe of another version than is read here, which is passed over.
   bool has_other_sframe = false;
 

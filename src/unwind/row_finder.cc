@@ -79,7 +79,7 @@ FindOutcome RowFinder::Ask(Tables& tables, uint64_t address, Row* row) {
     outcome = AskSource(tables, source, address, row);
     if (outcome == FindOutcome::kFound) return outcome;
     if (outcome != FindOutcome::kNotHere) answer = outcome;
-    is_known_otherwise = tables.traits.has_go_frames && source.table != nullptr;
+    is_known_otherwise = tables.traits.keeps_frame_pointer && source.table != nullptr;
   }
   return answer == FindOutcome::kNotHere ? AskHole(tables, address, row) : answer;
 }
@@ -179,7 +179,8 @@ FindOutcome RowFinder::FindInterrupted(const std::shared_ptr<const Module>& modu
   Tables& tables = TablesOf(module);
   for (Source& source : tables.sources) {
     const RowSource& from = *source.from;
-    if (!tables.traits.has_go_frames || !from.fills_gaps || ((*tables.module).*from.table).bytes.empty()) continue;
+    if (!tables.traits.keeps_frame_pointer || !from.fills_gaps || ((*tables.module).*from.table).bytes.empty())
+      continue;
     Open(tables, from.ordered);
     if (AskSource(tables, source, address, row) == FindOutcome::kFound) return FindOutcome::kFound;
   }

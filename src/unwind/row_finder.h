@@ -59,7 +59,7 @@ class RowFinder {
   FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp, Row* row);
 
   // What is known of an instruction that is not a call: a function may have no frame of its own there, so that by frame
-  // pointer its caller would be left out. Go's tables say so, and `syscall; ret` does. kNotHere for all else.
+  // pointer its caller would be left out. Tables may say so, and `syscall; ret` does. kNotHere for all else.
   FindOutcome FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
 
   // The row for a thread that is in a system call, or comes out of one, if the call is made at the begin of a small
@@ -105,7 +105,7 @@ class RowFinder {
 
     // What is prepared of a source, if that says what code is there.
     const RowTable* Describing(const Source& source) const {
-      return source.from->fills_gaps && traits.has_go_frames ? nullptr : source.table.get();
+      return source.from->fills_gaps && traits.keeps_frame_pointer ? nullptr : source.table.get();
     }
   };
 

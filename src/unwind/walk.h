@@ -20,6 +20,7 @@
 #include "unwind/row.h"
 #include "unwind/row_finder.h"
 #include "unwind/stack_copy.h"
+#include "unwind/strategies.h"
 #include "unwind/unwind_order.h"
 #include "unwind/user_stack.h"
 
@@ -82,47 +83,22 @@ class Walker {
   // What the last walk needed, if it ended as `stack copy`, `other stack` or `stack not read`.
   const NeededStack& needed() const { return needed_; }
   const WalkStats& stats() const { return stats_; }
-  const RowFinderStats& row_stats() const { return rows_.stats(); }
+  const RowFinderStats& row_stats() const { return strategies_.row_stats(); }
 
  private:
-  struct Found {
-    uint64_t address = 0;  // that was looked up
-    bool plausible_fp = false;
-    FindOutcome outcome = FindOutcome::kNotHere;
-    Row row;
-    bool is_fixed = false;       // nothing but the address has decided
-    bool is_followable = false;  // see WalkTrace
-    bool ends = false;           // the walk, whatever the stack holds
-    bool is_cut = false;         // likewise
-    bool may_skip = false;       // what it leads to need not be the caller
-  };
-  static bool IsDescribed(const Found& found);
-  static bool IsGuess(const Found& found);
-
   EndReason Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, KeptFrames* kept,
                 WalkTrace* trace);
   // Keeps a frame that a runtime knows, and goes to its caller; says why the walk ends if it does.
   static std::optional<EndReason> StepFromMade(const MadeFrame& made, const StackCopy& copy, FrameState* state,
                                                KeptFrames* kept, WalkTrace* trace);
-  static void Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace);
-  std::optional<EndReason> LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state, Found* found);
-  std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
-                                            Found* found);
-  void LookUpByCode(const MappedCode& code, const FrameState& state, Found* found);
-  std::optional<EndReason> StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy, FrameState* state,
-                                            Found* found) const;
-  std::optional<EndReason> StepFromStart(FrameState* state, Found* found) const;
-  EndReason EndWithoutRow(const MappedCode& code, const FrameState& state, Found* found) const;
-  std::optional<EndReason> Step(const MappedCode& code, const StackCopy& copy, FrameState* state, Frame* frame,
-                                Found* found);
+  static void Trace(const FoundCaller& found, uint64_t lookup_pc, WalkTrace* trace);
 
   const Machine* machine_;
   size_t max_frames_;
-  bool by_frame_pointer_;
-  RowFinder rows_;
-  std::optional<RowFinder> extra_rows_;  // with .eh_frame before SFrame; only if the order has it behind
-  RowFinder* asked_ = nullptr;           // the one of both that serves this walk
-  const MadeCode* made_ = nullptr;       // likewise
+  Strategies strategies_;
+  std::optional<Strategies> extra_strategies_;  // with .eh_frame before SFrame; only if the order has it behind
+  Strategies* asked_ = nullptr;                 // the one of both that serves this walk
+  const MadeCode* made_ = nullptr;              // likewise
   NeededStack needed_;
   WalkStats stats_;
 };

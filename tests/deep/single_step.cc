@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "process/address_space.h"
+#include "runtimes/known_runtimes.h"
 #include "tests/deep/stepper.h"
 #include "unwind/walk.h"
 
@@ -157,7 +158,7 @@ class Session {
 
  private:
   void LookAgain() {
-    auto space = LoadAddressSpace(stepper_.pid(), space_.get(), modules_);
+    auto space = LoadAddressSpace(stepper_.pid(), space_.get(), modules_, RuntimesReader());
     if (space.ok()) space_ = *std::move(space);
   }
 

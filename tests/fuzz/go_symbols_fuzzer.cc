@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "process/go_frames.h"
-#include "symbolize/go_symbols.h"
+#include "runtimes/go/frames.h"
+#include "runtimes/go/functions.h"
+#include "symbolize/listed_names.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   const std::vector<uint64_t> addresses = {0, 0x401000, 0x401040, 0x402000, UINT64_MAX - 1};
-  for (const std::string& name : offcpu::SearchGoTable(bytes, 0x401000, addresses).names) {
+  for (const std::string& name : offcpu::NamesFrom(offcpu::GoFunctionsOf(bytes, 0x401000).get(), addresses).names) {
     if (bytes.find(name) == std::string::npos) std::abort();
   }
   uint64_t end = 0;

@@ -2,18 +2,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "process/memory.h"
-#include "symbolize/perf_map_names.h"
+#include "runtimes/perf_map/functions.h"
+#include "symbolize/listed_names.h"
 
 namespace {
 
 std::vector<std::string> NamesOf(const std::string& text, const std::vector<uint64_t>& addresses) {
-  const offcpu::SpanMemory memory(0, std::as_bytes(std::span(text)));
-  return offcpu::ReadPerfMap(memory, text.size(), addresses).names;
+  auto memory = std::make_unique<offcpu::SpanMemory>(0, std::as_bytes(std::span(text)));
+  const offcpu::PerfMapFunctions functions(std::move(memory), text.size());
+  return offcpu::NamesFrom(&functions, addresses).names;
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <span>
 
-#include "process/copied_code.h"
 #include "process/return_path.h"
+#include "runtimes/python/trampolines.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace offcpu;

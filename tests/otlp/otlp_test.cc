@@ -102,7 +102,7 @@ TEST(OtlpTest, LocationsSayWhereTheyAre) {
   RecordedProfile one = OneReader();
   auto go = std::make_shared<Module>();
   go->path = "/opt/go";
-  go->is_go = true;
+  go->language = "go";
   one.profile.code.push_back(go);
   one.profile.user_stacks[0].frames[2].code = go.get();
   one.profile.user_stacks[0].frames[1].code = nullptr;

@@ -180,21 +180,6 @@ TEST_F(BuildAddressSpaceTest, GeneratedCode) {
   EXPECT_EQ(space->code()[2].module, nullptr);
 }
 
-TEST_F(BuildAddressSpaceTest, CopiesOfOneFunction) {
-  AddAnonymous(kBase + 0x10000, kBase + 0x12000);
-  AddAnonymous(kBase + 0x20000, kBase + 0x22000);  // of which nothing can be read
-  // sub $8, %rsp; call *%rcx; add $8, %rsp; ret
-  const std::vector<int> values = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3, 0, 0, 0, 0, 0};
-  std::vector<std::byte> bytes;
-  while (bytes.size() < 0x2000) bytes.push_back(static_cast<std::byte>(values[bytes.size() % values.size()]));
-  memory.Put(kBase + 0x10000, bytes);
-  auto space = Build();
-  ASSERT_EQ(space->code().size(), 3u);
-  EXPECT_EQ(space->code()[1].copied, std::vector<std::byte>(bytes.begin(), bytes.begin() + 16));
-  EXPECT_TRUE(space->code()[2].copied.empty());
-  EXPECT_TRUE(space->SameCode(*Build(space.get()))) << "as it is when it is read again";
-}
-
 TEST_F(BuildAddressSpaceTest, GeneratedCodeInAMemoryFile) {
   Mapping& m = AddAnonymous(kBase + 0x10000, kBase + 0x20000, "/memfd:code");
   m.inode = 5;

@@ -61,13 +61,16 @@ TEST(ModuleCacheTest, EveryByteCounts) {
   std::swap(m.eh_frame, m.eh_frame_hdr);
   expect_new(std::move(m));
   m = Make(1);
-  m.is_go = true;
+  m.language = "go";
+  expect_new(std::move(m));
+  m = Make(1);
+  m.keeps_frame_pointer = true;
   expect_new(std::move(m));
   m = Make(1);
   m.without_frames = {{0x1000, 0x1010}};
   expect_new(std::move(m));
   m = Make(1);
-  m.go_landmarks = {{.code = {0x1000, 0x1010}}};
+  m.landmarks = {{.code = {0x1000, 0x1010}}};
   expect_new(std::move(m));
 }
 

@@ -60,8 +60,8 @@ inline std::string LossesPage() {
       ".PP\n"
       "Otherwise the code has no names, and the loss is called \"perf map refused: REASON\".\n"
       "Reasons:\n";
-  for (size_t i = 1; i < kPerfMapRefusals; ++i)
-    page += Roff(Name(static_cast<PerfMapRefusal>(i))) + (i + 1 < kPerfMapRefusals ? ",\n" : ".\n");
+  for (size_t i = 1; i < kFileRefusals; ++i)
+    page += Roff(Name(static_cast<FileRefusal>(i))) + (i + 1 < kFileRefusals ? ",\n" : ".\n");
   page += ".SH SEE ALSO\n.BR offcpu (1),\n.BR offcpud (8)\n";
   return page;
 }

@@ -42,7 +42,7 @@ TEST(Drops, ProcessesWithAnUnknownRuntimeAreCounted) {
 
 TEST(Drops, RefusedPerfMapsSayWhy) {
   ModuleCacheStats modules;
-  modules.perf_maps_refused[static_cast<size_t>(PerfMapRefusal::kNotReadable)] = 7;
+  modules.files_refused[static_cast<size_t>(FileRefusal::kNotReadable)] = 7;
   const std::vector<Drop> drops = NameDrops({}, {}, modules);
   ASSERT_EQ(drops.size(), 1u);
   EXPECT_EQ(drops[0].reason, "perf map refused: not readable by the process");

@@ -69,15 +69,15 @@ TEST(ModuleTraitsTest, Go) {
   const UnwindOrder order;
   Module module;
   module.code = {{0x1000, 0x2000}};
-  module.is_go = true;
-  EXPECT_TRUE(TraitsOf(&module, order).has_go_frames);
+  module.keeps_frame_pointer = true;
+  EXPECT_TRUE(TraitsOf(&module, order).keeps_frame_pointer);
   EXPECT_TRUE(TraitsOf(&module, order).by_any_fp) << "stripped";
   module.debug_frame.bytes.resize(4);
   EXPECT_FALSE(TraitsOf(&module, order).by_any_fp);
   EXPECT_TRUE(TraitsOf(&module, order).by_plausible_fp);
   EXPECT_TRUE(TraitsOf(&module, *ParseUnwindOrder("fp")).by_any_fp) << "the table is not asked for";
-  module.is_go = false;
-  EXPECT_FALSE(TraitsOf(&module, order).has_go_frames);
+  module.keeps_frame_pointer = false;
+  EXPECT_FALSE(TraitsOf(&module, order).keeps_frame_pointer);
   EXPECT_FALSE(TraitsOf(&module, order).by_plausible_fp) << "a table as any other";
 }
 

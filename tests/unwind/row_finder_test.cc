@@ -526,7 +526,7 @@ TEST_F(TwoTables, DebugFrameOfGoIsForInterruptedCodeAndWhereTheFramePointerIsNon
     RowFinder finder;
     EXPECT_EQ(finder.FindInterrupted(module, 0x1310, &row), FindOutcome::kNotHere) << "not of Go";
   }
-  module->is_go = true;
+  module->keeps_frame_pointer = true;
   EXPECT_EQ(Sources("sframe,eh_frame,fp"), "sframe sframe eh_frame none ");
   module->eh_frame = ModuleTable();
   module->sframe = ModuleTable();

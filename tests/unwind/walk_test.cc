@@ -304,10 +304,6 @@ TEST_F(WalkTest, WhereTheFramePointerMayBeThatOfAnotherFrame) {
     EXPECT_EQ(stack.frames.size(), 2u);
     words[at] = 0;
   }
-  // The process's options say that its code keeps one: then it is a value like any other.
-  words[3] = kGenerated + 0x1100;
-  space = AddressSpace(space.code(), {}, /*keeps_frame_pointers=*/true);
-  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
 }
 
 // Any word may be the return address of who is left out, in code that is not known.
@@ -315,7 +311,7 @@ TEST_F(WalkTest, WhereAFramePointerLeadsInCodeThatIsNotWhole) {
   words[4] = kStack + 64;
   words[5] = kTables + kOutermost + 1;
   EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
-  space = AddressSpace(space.code(), {}, /*keeps_frame_pointers=*/false, /*is_whole=*/false);
+  space = AddressSpace(space.code(), {}, /*is_whole=*/false);
   EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kGuessedEnd);
   EXPECT_EQ(stack.frames.size(), 2u);
   words[0] = kStack + 64;
@@ -324,10 +320,6 @@ TEST_F(WalkTest, WhereAFramePointerLeadsInCodeThatIsNotWhole) {
   words[1] = kTables + kPlain + 0x20;
   words[3] = kTables + kOutermost + 0x30;
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete) << "tables tell of their own code";
-  words[4] = kStack + 64;
-  words[5] = kTables + kOutermost + 1;
-  space = AddressSpace(space.code(), {}, /*keeps_frame_pointers=*/true, /*is_whole=*/false);
-  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete) << "nobody is left out";
 }
 
 TEST_F(WalkTest, GeneratedCode) {
@@ -426,8 +418,8 @@ TEST_F(HoleWalkTest, SystemCallThatReturnsAtOnce) {
 TEST_F(WalkTest, InterruptedInGo) {
   auto go = std::make_shared<Module>(Module());
   go->code = {{0x1000, 0x2000}};
-  go->is_go = true;
-  go->go_landmarks = {{.code = {0x12f0, 0x1310}}};
+  go->keeps_frame_pointer = true;
+  go->landmarks = {{.code = {0x12f0, 0x1310}}};
   for (const int byte : {16, 0,    0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,  // CIE
                          20, 0,    0, 0, 0,    0,    0,    0,     // length of an FDE, its CIE
                          0,  0x10, 0, 0, 0,    0,    0,    0,     // begin: CFA = rsp + 8 in all of it
@@ -471,13 +463,13 @@ TEST_F(WalkTest, InterruptedInGo) {
 // Where the stacks of Go's runtime begin or change, as what is called there tells it; what is interrupted there may not
 // have come so far.
 TEST_F(WalkTest, WhereGoStacksBeginOrChange) {
-  using Kind = GoLandmark::Kind;
+  using Kind = StackLandmark::Kind;
   auto go = std::make_shared<Module>(Module());
   go->code = {{0x1000, 0x2000}};
-  go->is_go = true;
-  go->go_landmarks = {{.code = {0x1200, 0x1300}, .kind = Kind::kBaseOfCallee},
-                      {.code = {0x1300, 0x1400}, .kind = Kind::kWithoutFrame},
-                      {.code = {0x1400, 0x1500}, .kind = Kind::kSwitch}};
+  go->keeps_frame_pointer = true;
+  go->landmarks = {{.code = {0x1200, 0x1300}, .kind = Kind::kBaseOfCallee},
+                   {.code = {0x1300, 0x1400}, .kind = Kind::kWithoutFrame},
+                   {.code = {0x1400, 0x1500}, .kind = Kind::kSwitch}};
   MappedCode code;
   code.begin = kGenerated + 0x1000;
   code.end = kGenerated + 0x2000;

@@ -115,10 +115,7 @@ ModuleTable ReadTable(const Memory& memory, const ElfHeaders& headers, uint64_t 
 ModuleTable ReadKeptTable(const Memory& memory, const ElfHeaders& headers, uint64_t bias, const Elf64_Phdr& segment,
                           Module* module) {
   if (segment.p_memsz > kMaxTableBytes || segment.p_memsz > LoadedBytesAt(headers, segment.p_vaddr)) return {};
-  if (!module->memory.Grow(segment.p_memsz)) {
-    module->over_budget = true;
-    return {};
-  }
+  if (!module->Afford(segment.p_memsz)) return {};
   ModuleTable table = ReadTable(memory, headers, bias, segment);
   module->memory.Shrink(segment.p_memsz - table.bytes.size());
   return table;
@@ -156,10 +153,7 @@ ModuleTable ReadEhFrame(const Memory& memory, const ElfHeaders& headers, uint64_
   const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, address), kMaxTableBytes);
   const uint64_t size = limit == 0 ? 0 : EhFrameSize(memory, bias + address, limit);
   if (size == 0) return {};
-  if (!module->memory.Grow(size)) {
-    module->over_budget = true;
-    return {};
-  }
+  if (!module->Afford(size)) return {};
   ModuleTable table = {.address = address, .bytes = std::vector<std::byte>(size)};
   if (memory.Read(bias + address, table.bytes)) return table;
   module->memory.Shrink(size);

@@ -15,29 +15,13 @@
 
 #include "process/elf/file.h"
 #include "process/elf/image.h"
-#include "process/go_frames.h"
 #include "process/system_call_returns.h"
 
 namespace offcpu {
 namespace {
 
-// The one of that name and kind, not larger than a table may be; null if there is none.
-const ElfSection* FindSection(const ElfFile& file, std::string_view name, bool mapped) {
-  const auto is_it = [&](const ElfSection& s) {
-    // Debug files keep the header of a section that they do not have.
-    const bool is_mapped = (s.flags & SHF_ALLOC) != 0;
-    return s.name == name && s.type != SHT_NOBITS && is_mapped == mapped && s.size != 0 && s.size <= kMaxTableBytes;
-  };
-  const auto found = std::find_if(file.sections().begin(), file.sections().end(), is_it);
-  return found != file.sections().end() ? &*found : nullptr;
-}
-
 // Room for what is read on behalf of a module; null: there is always some.
-bool Afford(size_t bytes, Module* module) {
-  if (module == nullptr || module->memory.Grow(bytes)) return true;
-  module->over_budget = true;
-  return false;
-}
+bool Afford(size_t bytes, Module* module) { return module == nullptr || module->Afford(bytes); }
 
 void GiveBack(size_t bytes, Module* module) {
   if (module != nullptr) module->memory.Shrink(bytes);
@@ -69,18 +53,11 @@ std::vector<std::byte> Inflate(std::span<const std::byte> section, Module* modul
   return {};
 }
 
-ModuleTable ReadTableSection(const ElfFile& file, std::string_view wanted, Module* module) {
-  const ElfSection* section = FindSection(file, wanted, /*mapped=*/true);
-  if (section == nullptr) return {};
-  ModuleTable table = {.address = section->address, .bytes = ReadBytes(file, *section, module)};
-  return table.bytes.empty() ? ModuleTable() : std::move(table);
-}
-
-// That of objects of 32 bits is not read, nor is anything of Go's there, whose code keeps no frame pointer.
+// That of objects of 32 bits is not read.
 ModuleTable ReadDebugFrame(const ElfFile& file, Module* module) {
   ModuleTable table;
   if (file.is_32_bit()) return table;
-  const ElfSection* section = FindSection(file, ".debug_frame", /*mapped=*/false);
+  const ElfSection* section = FindTableSection(file, ".debug_frame", /*mapped=*/false);
   if (section == nullptr) return table;
   table.bytes = ReadBytes(file, *section, module);
   if (table.bytes.empty() || (section->flags & SHF_COMPRESSED) == 0) return table;
@@ -94,7 +71,7 @@ ModuleTable ReadDebugFrame(const ElfFile& file, Module* module) {
 // piece at a time: that it is the same is all that is asked.
 bool IsSameButZeros(const ElfFile& file, std::string_view name, const ModuleTable& table) {
   constexpr size_t kStep = 64 << 10;
-  const ElfSection* section = FindSection(file, name, /*mapped=*/true);
+  const ElfSection* section = FindTableSection(file, name, /*mapped=*/true);
   if (section == nullptr || table.address != section->address || table.bytes.size() < section->size) return false;
   std::vector<std::byte> piece(kStep);
   for (size_t at = 0; at < section->size; at += piece.size()) {
@@ -113,31 +90,12 @@ bool AddTable(const ElfFile& file, std::string_view name, bool named, ModuleTabl
   return true;
 }
 
-void ReadGoFrames(const ElfFile& file, Module* module) {
-  const ElfSection* text = FindSection(file, ".text", /*mapped=*/true);
-  ModuleTable table = ReadTableSection(file, ".gopclntab", module);
-  if (table.bytes.empty())
-    table = ReadTableSection(file, ".data.rel.ro.gopclntab", module);  // it can be loaded anywhere
-  const size_t table_bytes = table.bytes.size();
-  // While they are collected they may take twice the room.
-  const size_t most = 2 * std::min(table_bytes, kMaxGoRanges * sizeof(CodeRange));
-  if (text != nullptr && table_bytes != 0 && Afford(most, module)) {
-    const std::string_view bytes = {reinterpret_cast<const char*>(table.bytes.data()), table_bytes};
-    std::vector<CodeRange>& ranges = module->without_frames;
-    ranges = GoCodeWithoutFrames(bytes, text->address);
-    ranges.shrink_to_fit();
-    module->go_landmarks = GoLandmarks(bytes, text->address);
-    GiveBack(most - std::min(most, ranges.size() * sizeof(CodeRange)), module);
-  }
-  GiveBack(table_bytes, module);
-}
-
 // Reads .text where hardly any table describes it.
 void ReadBareText(const ElfFile& file, Module* module) {
   constexpr size_t kMostBytes = 8 << 20;
   constexpr size_t kMostKeptBytes = 1 << 20;  // musl's is 0.4 MiB
   constexpr size_t kCodePerTable = 16;        // compilers' tables have a byte for less than so many of code
-  const ElfSection* text = FindSection(file, ".text", /*mapped=*/true);
+  const ElfSection* text = FindTableSection(file, ".text", /*mapped=*/true);
   const size_t tables = module->eh_frame.bytes.size() + module->sframe.bytes.size() + module->debug_frame.bytes.size();
   if (text == nullptr || text->size > kMostBytes || tables >= text->size / kCodePerTable) return;
   std::vector<std::byte> code = ReadBytes(file, *text, module);
@@ -150,21 +108,37 @@ void ReadBareText(const ElfFile& file, Module* module) {
   if (Afford(returns.size() * sizeof(CodeRange), module)) module->without_frames = std::move(returns);
 }
 
-void AddTables(const ElfFile& file, Module* module) {
+void AddTables(const ElfFile& file, const CodeReader& reader, Module* module) {
   const bool own_eh_frame = AddTable(file, ".eh_frame", !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame,
                                      &module->eh_frame, module);
   const bool own_sframe =
       AddTable(file, ".sframe", !module->sframe.bytes.empty() || module->damaged_sframe, &module->sframe, module);
   module->debug_frame = ReadDebugFrame(file, module);
-  module->is_go = !file.is_32_bit() && FindSection(file, ".note.go.buildid", /*mapped=*/true) != nullptr;
-  if (module->is_go) ReadGoFrames(file, module);
-  if (!module->is_go && module->machine == &kX86_64) ReadBareText(file, module);
+  const bool is_known = !file.is_32_bit() && reader.read_module != nullptr && reader.read_module(file, module);
+  if (!is_known && module->machine == &kX86_64) ReadBareText(file, module);
   const bool has_table =
       !module->eh_frame.bytes.empty() || !module->sframe.bytes.empty() || !module->debug_frame.bytes.empty();
   module->matches_file = own_eh_frame && own_sframe && has_table && !module->over_budget;
 }
 
 }  // namespace
+
+const ElfSection* FindTableSection(const ElfFile& file, std::string_view name, bool mapped) {
+  const auto is_it = [&](const ElfSection& s) {
+    // Debug files keep the header of a section that they do not have.
+    const bool is_mapped = (s.flags & SHF_ALLOC) != 0;
+    return s.name == name && s.type != SHT_NOBITS && is_mapped == mapped && s.size != 0 && s.size <= kMaxTableBytes;
+  };
+  const auto found = std::find_if(file.sections().begin(), file.sections().end(), is_it);
+  return found != file.sections().end() ? &*found : nullptr;
+}
+
+ModuleTable ReadTableSection(const ElfFile& file, std::string_view wanted, Module* module) {
+  const ElfSection* section = FindTableSection(file, wanted, /*mapped=*/true);
+  if (section == nullptr) return {};
+  ModuleTable table = {.address = section->address, .bytes = ReadBytes(file, *section, module)};
+  return table.bytes.empty() ? ModuleTable() : std::move(table);
+}
 
 ModuleTable ReadTableSection(const Memory& file, std::string_view wanted) {
   const absl::StatusOr<ElfFile> elf = ElfFile::Parse(file);
@@ -176,9 +150,9 @@ ModuleTable ReadDebugFrame(const Memory& file) {
   return elf.ok() ? ReadDebugFrame(*elf, nullptr) : ModuleTable();
 }
 
-void AddTableSections(const Memory& file, Module* module) {
+void AddTableSections(const Memory& file, Module* module, const CodeReader& reader) {
   const absl::StatusOr<ElfFile> elf = ElfFile::Parse(file);
-  if (elf.ok()) AddTables(*elf, module);
+  if (elf.ok()) AddTables(*elf, reader, module);
   // Nobody knows what a table says that was left out, so the frame pointer is not asked in its place.
   module->damaged_eh_frame |= module->over_budget;
   module->damaged_sframe |= module->over_budget && module->sframe.bytes.empty();

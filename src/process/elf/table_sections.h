@@ -6,21 +6,27 @@
 
 #include <string_view>
 
+#include "process/code_reader.h"
+#include "process/elf/file.h"
 #include "process/memory.h"
 #include "process/module.h"
 
 namespace offcpu {
 
-// The section of this name that is mapped. Empty if there is none, or the file is damaged or the section larger than
-// the limit of image.h.
+// The section of that name that has bytes, as many as a table may have (image.h), and is mapped or not; else null.
+const ElfSection* FindTableSection(const ElfFile& file, std::string_view name, bool mapped);
+
+// The one that is mapped, for which the lease of `module` pays, if that is not null. Empty if there is none, the file
+// is damaged, or there is no room.
+ModuleTable ReadTableSection(const ElfFile& file, std::string_view name, Module* module);
 ModuleTable ReadTableSection(const Memory& file, std::string_view name);
 
 // .debug_frame, which is not mapped, uncompressed; its address is 0. Otherwise as above.
 ModuleTable ReadDebugFrame(const Memory& file);
 
 // Adds the tables that the program headers of `module` do not name, compares those that they do (matches_file), and
-// says what else only sections tell.
-void AddTableSections(const Memory& file, Module* module);
+// says what else only sections tell: of a language that `reader` knows, that does.
+void AddTableSections(const Memory& file, Module* module, const CodeReader& reader = {});
 
 }  // namespace offcpu
 

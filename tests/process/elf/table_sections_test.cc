@@ -160,10 +160,10 @@ class DebugFrameTest : public ElfSectionsTest {
     constexpr size_t kShare = MemoryBudget::kShare;
     if (room != 0) {
       module.memory = MemoryLease(std::make_shared<MemoryBudget>(room + room / kShare + 1), 1000);
-      AddTableSections(SpanMemory(0, bytes), &module);
+      AddTableSections(SpanMemory(0, bytes), &module, reader);
       return module.debug_frame;
     }
-    AddTableSections(SpanMemory(0, bytes), &module);
+    AddTableSections(SpanMemory(0, bytes), &module, reader);
     EXPECT_EQ(ReadDebugFrame(SpanMemory(0, bytes)).bytes, module.debug_frame.bytes);
     EXPECT_EQ(module.matches_file, !module.debug_frame.bytes.empty());
     return module.debug_frame;
@@ -184,6 +184,7 @@ class DebugFrameTest : public ElfSectionsTest {
   static inline const std::vector<std::byte> kTable = std::vector<std::byte>(100, std::byte{7});
   uint64_t size = 0;  // that the header claims, unless 0
   size_t room = 0;    // for tables, unless 0
+  CodeReader reader;
   Module module;
 };
 
@@ -256,11 +257,23 @@ TEST_F(DebugFrameTest, Compressed) {
   }
 }
 
-TEST_F(DebugFrameTest, OfGo) {
-  EXPECT_EQ(Read(kTable, ".note.go.buildid").bytes, kTable);
-  EXPECT_TRUE(module.is_go);
-  Read(kTable, ".note.go.builds");
-  EXPECT_FALSE(module.is_go);
+// Where code of a language that is known has no frame, its reader says.
+TEST_F(DebugFrameTest, CodeOfAKnownLanguageIsReadByItsReader) {
+  reader.read_module = [](const ElfFile& elf, Module* read) {
+    if (elf.Find(".text") == nullptr) return false;
+    read->language = "toy";
+    return true;
+  };
+  const std::vector<std::byte> code = {std::byte{0x0f}, std::byte{0x05}, std::byte{0xc3}};  // syscall; ret
+  sections[2].sh_flags = SHF_ALLOC;
+  Read(code, ".text");
+  EXPECT_EQ(module.language, "toy");
+  EXPECT_TRUE(module.text.bytes.empty());
+  EXPECT_TRUE(module.without_frames.empty());
+  file.e_ident[EI_CLASS] = ELFCLASS32;
+  module = Module();
+  Read(code, ".text");
+  EXPECT_EQ(module.language, "native");
 }
 
 TEST_F(ElfSectionsTest, HostileNumbers) {

@@ -1,14 +1,13 @@
-#include "symbolize/perf_map_names.h"
+#include "runtimes/perf_map/functions.h"
+
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "symbolize/symbol_search.h"
 
 namespace offcpu {
 namespace {
@@ -27,10 +26,10 @@ std::optional<uint64_t> TakeHex(std::string_view* line) {
   return number;
 }
 
-// Adds lines as they come, in pieces of any size.
+// Lists the functions of lines as these come, in pieces of any size.
 class Lines {
  public:
-  Lines(NameSource* names, SymbolSearch* search) : names_(names), search_(search) {}
+  explicit Lines(absl::FunctionRef<void(const ListedFunction&)> use) : use_(use) {}
 
   void Take(std::string_view piece) {
     while (!piece.empty()) {
@@ -50,20 +49,14 @@ class Lines {
     const std::optional<uint64_t> begin = TakeHex(&line);
     const std::optional<uint64_t> size = begin.has_value() ? TakeHex(&line) : std::nullopt;
     if (size.has_value() && *size != 0 && *size <= UINT64_MAX - *begin && !line.empty()) {
-      search_->Add({.begin = *begin,
-                    .end = *begin + *size,
-                    .sized = true,
-                    .key = at_,
-                    .names = names_,
-                    .name = at_ + (head_.size() - line.size())});
+      use_({.begin = *begin, .end = *begin + *size, .order = at_, .name = at_ + (head_.size() - line.size())});
     }
     at_ += length_ + 1;
     length_ = 0;
     head_.clear();
   }
 
-  NameSource* const names_;
-  SymbolSearch* const search_;
+  const absl::FunctionRef<void(const ListedFunction&)> use_;
   uint64_t at_ = 0;      // where the line begins
   uint64_t length_ = 0;  // of what has come of it
   std::string head_;
@@ -71,20 +64,22 @@ class Lines {
 
 }  // namespace
 
-ModuleNames ReadPerfMap(const Memory& map, uint64_t bytes, std::span<const uint64_t> addresses) {
+void PerfMapFunctions::ForEach(absl::FunctionRef<void(const ListedFunction&)> use) const {
   constexpr uint64_t kPiece = 256 << 10;
-  NameSource names(map, 0, bytes, "\n");
-  SymbolSearch search(addresses);
-  Lines lines(&names, &search);
+  Lines lines(use);
   std::string piece;
-  for (uint64_t at = 0; at < bytes; at += piece.size()) {
-    piece.resize(std::min(kPiece, bytes - at));
-    if (!map.Read(at, std::as_writable_bytes(std::span(piece)))) break;
+  for (uint64_t at = 0; at < bytes_; at += piece.size()) {
+    piece.resize(std::min(kPiece, bytes_ - at));
+    if (!map_->Read(at, std::as_writable_bytes(std::span(piece)))) break;
     lines.Take(piece);
   }
-  ModuleNames found = {.full = true};
-  found.names = search.Names(kMaxModuleNameBytes, &found.left_out);
-  return found;
+}
+
+std::unique_ptr<FunctionList> FunctionsOfPerfMap(const CodeObject& code) {
+  struct stat st;
+  if (fstat(code.file.get(), &st) != 0 || st.st_size <= 0) return nullptr;
+  return std::make_unique<PerfMapFunctions>(std::make_unique<FileMemory>(code.file.get()),
+                                            std::min<uint64_t>(static_cast<uint64_t>(st.st_size), kMaxPerfMapBytes));
 }
 
 }  // namespace offcpu

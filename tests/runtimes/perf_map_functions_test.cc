@@ -1,18 +1,22 @@
-#include "symbolize/perf_map_names.h"
+#include "runtimes/perf_map/functions.h"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "symbolize/listed_names.h"
 
 namespace offcpu {
 namespace {
 
-std::string NameAt(const std::string& map, uint64_t address) {
-  const SpanMemory memory(0, std::as_bytes(std::span(map)));
-  return ReadPerfMap(memory, map.size(), std::vector<uint64_t>{address}).names[0];
+ModuleNames NamesIn(const std::string& map, const std::vector<uint64_t>& addresses) {
+  const PerfMapFunctions functions(std::make_unique<SpanMemory>(0, std::as_bytes(std::span(map))), map.size());
+  return NamesFrom(&functions, addresses);
 }
+
+std::string NameAt(const std::string& map, uint64_t address) { return NamesIn(map, {address}).names[0]; }
 
 TEST(PerfMapTest, EachLineIsAFunction) {
   const std::string table =
@@ -105,8 +109,7 @@ TEST(PerfMapTest, ManyAddressesAtOnce) {
     map += line;
     addresses.push_back(0x1000 + i * 16 + 7);
   }
-  const SpanMemory memory(0, std::as_bytes(std::span(map)));
-  const ModuleNames found = ReadPerfMap(memory, map.size(), addresses);
+  const ModuleNames found = NamesIn(map, addresses);
   for (uint64_t i = 0; i < 5000; ++i) EXPECT_EQ(found.names[i], "f" + std::to_string(i));
 }
 

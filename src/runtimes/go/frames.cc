@@ -1,11 +1,11 @@
-#include "process/go_frames.h"
+#include "runtimes/go/frames.h"
 
 #include <algorithm>
 #include <iterator>
 #include <optional>
 #include <utility>
 
-#include "process/go_table.h"
+#include "runtimes/go/table.h"
 
 namespace offcpu {
 namespace {
@@ -51,17 +51,17 @@ void ForEachDepth(std::string_view table, const GoTable::Function& function, uin
 }
 
 // See the runtime's asm_amd64.s and sys_linux_amd64.s. Its own tracebacks end at them, or change the stack there.
-constexpr std::pair<std::string_view, GoLandmark::Kind> kLandmarks[] = {
-    {"runtime.goexit", GoLandmark::Kind::kBase},          // goroutines return to it
-    {"runtime.rt0_go", GoLandmark::Kind::kBaseOfCallee},  // what it calls at last never returns
-    {"runtime.clone", GoLandmark::Kind::kBaseOfCallee},   // only the child calls anything
-    {"runtime.mcall", GoLandmark::Kind::kBaseOfCallee},   // has left the goroutine, and is not returned to
-    {"runtime.mstart", GoLandmark::Kind::kWithoutFrame},  // the first function of a thread
-    {"runtime.systemstack", GoLandmark::Kind::kSwitch},   // to the thread's own stack
-    {"runtime.morestack", GoLandmark::Kind::kSwitch},    {"runtime.asmcgocall", GoLandmark::Kind::kSwitch},
+constexpr std::pair<std::string_view, StackLandmark::Kind> kLandmarks[] = {
+    {"runtime.goexit", StackLandmark::Kind::kBase},          // goroutines return to it
+    {"runtime.rt0_go", StackLandmark::Kind::kBaseOfCallee},  // what it calls at last never returns
+    {"runtime.clone", StackLandmark::Kind::kBaseOfCallee},   // only the child calls anything
+    {"runtime.mcall", StackLandmark::Kind::kBaseOfCallee},   // has left the goroutine, and is not returned to
+    {"runtime.mstart", StackLandmark::Kind::kWithoutFrame},  // the first function of a thread
+    {"runtime.systemstack", StackLandmark::Kind::kSwitch},   // to the thread's own stack
+    {"runtime.morestack", StackLandmark::Kind::kSwitch},    {"runtime.asmcgocall", StackLandmark::Kind::kSwitch},
 };
 
-std::optional<GoLandmark::Kind> LandmarkOf(std::string_view name) {
+std::optional<StackLandmark::Kind> LandmarkOf(std::string_view name) {
   constexpr std::string_view kSuffix = ".abi0";
   if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
   for (const auto& [known, kind] : kLandmarks) {
@@ -94,10 +94,10 @@ std::vector<CodeRange> GoCodeWithoutFrames(std::string_view gopclntab, uint64_t 
   return ranges;
 }
 
-std::vector<GoLandmark> GoLandmarks(std::string_view gopclntab, uint64_t text_address) {
+std::vector<StackLandmark> GoLandmarks(std::string_view gopclntab, uint64_t text_address) {
   constexpr size_t kMostLandmarks = 2 * std::size(kLandmarks);
   constexpr size_t kMaxNameBytes = 32;
-  std::vector<GoLandmark> landmarks;
+  std::vector<StackLandmark> landmarks;
   const std::optional<GoTable> table = GoTable::Open(gopclntab, text_address);
   for (uint64_t i = 0; table && i < table->functions() && landmarks.size() < kMostLandmarks; ++i) {
     const std::optional<GoTable::Function> function = table->FunctionAt(i);

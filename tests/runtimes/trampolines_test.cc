@@ -1,4 +1,4 @@
-#include "process/copied_code.h"
+#include "runtimes/python/trampolines.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::vector<std::byte> FunctionIn(const std::vector<std::byte>& memory) {
   return CopiedFunction(SpanMemory(kBegin, memory), kBegin, kBegin + memory.size());
 }
 
-TEST(CopiedCodeTest, IsFound) {
+TEST(TrampolinesTest, IsFound) {
   EXPECT_EQ(FunctionIn(Filled(kTrampoline, 4096)), kTrampoline);
   EXPECT_EQ(FunctionIn(Filled(kTrampoline, 65536)), kTrampoline);
   std::vector<std::byte> longer = kTrampoline;
@@ -37,7 +37,7 @@ TEST(CopiedCodeTest, IsFound) {
   EXPECT_EQ(FunctionIn(Filled(longer, 4096)), longer);
 }
 
-TEST(CopiedCodeTest, NothingElseIs) {
+TEST(TrampolinesTest, NothingElseIs) {
   for (const size_t at : {size_t{5}, size_t{16}, size_t{4000}, size_t{65535}}) {
     std::vector<std::byte> memory = Filled(kTrampoline, 65536);
     memory[at] ^= std::byte{1};
@@ -50,16 +50,34 @@ TEST(CopiedCodeTest, NothingElseIs) {
   EXPECT_TRUE(FunctionIn(Filled(too_long, 4096)).empty());
 }
 
-TEST(CopiedCodeTest, Limits) {
+TEST(TrampolinesTest, Limits) {
   EXPECT_TRUE(FunctionIn(Filled(kTrampoline, 4080)).empty()) << "less than a page";
   EXPECT_TRUE(FunctionIn(Filled(kTrampoline, 4112)).empty()) << "no whole pages";
   EXPECT_EQ(FunctionIn(Filled(kTrampoline, kMostCopiedBytes)), kTrampoline);
   EXPECT_TRUE(FunctionIn(Filled(kTrampoline, kMostCopiedBytes + 4096)).empty());
 }
 
-TEST(CopiedCodeTest, WhatCannotBeReadIsNot) {
+TEST(TrampolinesTest, WhatCannotBeReadIsNot) {
   const std::vector<std::byte> memory = Filled(kTrampoline, 4096);
   EXPECT_TRUE(CopiedFunction(SpanMemory(kBegin, memory), kBegin, kBegin + 8192).empty());
+}
+
+TEST(TrampolinesTest, AreFoundInCodeThatIsInNoFile) {
+  const std::vector<std::byte> bytes = Filled(kTrampoline, 8192);
+  const SpanMemory memory(kBegin, bytes);
+  const std::vector<Mapping> mappings = {
+      {.begin = kBegin, .end = kBegin + 0x1000, .executable = true},
+      {.begin = kBegin + 0x1000, .end = kBegin + 0x2000, .executable = true, .inode = 5, .path = "/memfd:code"},
+      {.begin = kBegin + 0x3000, .end = kBegin + 0x5000, .executable = true}};  // where nothing can be read
+  ModuleCache modules;
+  const CodeReader reader = {.read_made = FindTrampolines};
+  const auto space = BuildAddressSpace(mappings, memory, 0, nullptr, modules, 0, reader);
+  ASSERT_EQ(space->code().size(), 3u);
+  EXPECT_EQ(space->code()[0].copied, kTrampoline);
+  EXPECT_TRUE(space->code()[1].copied.empty());
+  EXPECT_TRUE(space->code()[2].copied.empty());
+  const auto again = BuildAddressSpace(mappings, memory, 0, space.get(), modules, 0, reader);
+  EXPECT_TRUE(space->SameCode(*again)) << "as it is when it is read again";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "process/copied_code.h"
+#include "runtimes/python/trampolines.h"
 
 #include <algorithm>
 #include <array>
@@ -44,6 +44,13 @@ std::vector<std::byte> CopiedFunction(const Memory& memory, uint64_t begin, uint
     return {head.begin(), head.begin() + static_cast<ptrdiff_t>(bytes)};
   }
   return {};
+}
+
+void FindTrampolines(const ReadProcess& process, std::vector<MappedCode>* code) {
+  for (MappedCode& c : *code) {
+    const bool is_in_file = c.object() != nullptr || c.inode != 0;
+    if (!is_in_file) c.copied = CopiedFunction(process.memory, c.begin, c.end);
+  }
 }
 
 }  // namespace offcpu

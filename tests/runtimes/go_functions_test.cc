@@ -1,10 +1,11 @@
-#include "symbolize/go_symbols.h"
+#include "runtimes/go/functions.h"
 
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "symbolize/listed_names.h"
 
 namespace offcpu {
 namespace {
@@ -18,10 +19,10 @@ struct Given {
 };
 
 std::string NameAt(const Given& given, uint64_t address) {
-  return SearchGoTable(given.table, given.text, std::vector<uint64_t>{address}).names[0];
+  return NamesFrom(GoFunctionsOf(given.table, given.text).get(), std::vector<uint64_t>{address}).names[0];
 }
 
-bool IsTable(const std::string& table) { return SearchGoTable(table, 0, {}).full; }
+bool IsTable(const std::string& table) { return NamesFrom(GoFunctionsOf(table, 0).get(), {}).full; }
 
 template <typename T>
 void Put(std::string& bytes, T value) {
@@ -95,15 +96,15 @@ void ExpectBoth(const Given& table) {
   EXPECT_EQ(NameAt(table, kText + 0x30), "");
 }
 
-TEST(GoSymbolsTest, OfEveryVersion) {
+TEST(GoFunctionsTest, OfEveryVersion) {
   ExpectBoth({Table(0xfffffff1), 0});
   ExpectBoth({Table(0xfffffff0), 0});
   ExpectBoth({OldTable(), 0});
 }
 
-TEST(GoSymbolsTest, TheTextIsKnownWhereTheTableDoesNotSay) { ExpectBoth({Table(0xfffffff1, 0), kText}); }
+TEST(GoFunctionsTest, TheTextIsKnownWhereTheTableDoesNotSay) { ExpectBoth({Table(0xfffffff1, 0), kText}); }
 
-TEST(GoSymbolsTest, OtherVersionsAreNone) {
+TEST(GoFunctionsTest, OtherVersionsAreNone) {
   EXPECT_TRUE(IsTable(Table()));
   EXPECT_FALSE(IsTable(Table(0xfffffffb)));  // 1.2 to 1.15
   EXPECT_FALSE(IsTable(Table(0)));
@@ -112,7 +113,7 @@ TEST(GoSymbolsTest, OtherVersionsAreNone) {
   EXPECT_FALSE(IsTable(narrow));
 }
 
-TEST(GoSymbolsTest, EveryPrefixIsSafe) {
+TEST(GoFunctionsTest, EveryPrefixIsSafe) {
   for (const std::string& whole : {Table(), OldTable()}) {
     for (size_t size = 0; size < whole.size(); ++size) {
       const Given table = {whole.substr(0, size), 0};
@@ -122,7 +123,7 @@ TEST(GoSymbolsTest, EveryPrefixIsSafe) {
 }
 
 // Every byte with every value: the sanitizers see what is read.
-TEST(GoSymbolsTest, EveryByteMayBeAnything) {
+TEST(GoFunctionsTest, EveryByteMayBeAnything) {
   for (const std::string& whole : {Table(), OldTable()}) {
     for (size_t at = 0; at < whole.size(); ++at) {
       for (const char value : {'\x00', '\x01', '\x7f', '\x80', '\xff'}) {

@@ -1,4 +1,4 @@
-#include "process/go_table.h"
+#include "runtimes/go/table.h"
 
 namespace offcpu {
 namespace {

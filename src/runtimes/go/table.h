@@ -1,8 +1,8 @@
 // The function table that Go's runtime needs (.gopclntab): it is there even where a program was stripped. Versions 1.16
 // to the newest; the layout is that of cmd/link's pclntab.go and runtime's symtab.go. Views of the bytes, which must
 // outlive them; any bytes are safe to read, from any thread.
-#ifndef OFFCPU_PROCESS_GO_TABLE_H_
-#define OFFCPU_PROCESS_GO_TABLE_H_
+#ifndef OFFCPU_RUNTIMES_GO_TABLE_H_
+#define OFFCPU_RUNTIMES_GO_TABLE_H_
 
 #include <cstdint>
 #include <cstring>
@@ -52,4 +52,4 @@ class GoTable {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_PROCESS_GO_TABLE_H_
+#endif  // OFFCPU_RUNTIMES_GO_TABLE_H_

@@ -1,4 +1,4 @@
-#include "process/go_frames.h"
+#include "runtimes/go/frames.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -135,7 +135,7 @@ TEST(GoFramesTest, AsManyStepsAsBytes) {
 
 // The names of both functions are at the begin of the pc tables; the second function's name is moved to byte 8 of them.
 TEST(GoFramesTest, WhereStacksBeginAndChange) {
-  using Kind = GoLandmark::Kind;
+  using Kind = StackLandmark::Kind;
   const auto landmarks = [](std::string name) {
     std::string table = Table("", "");
     name.push_back('\0');
@@ -149,7 +149,7 @@ TEST(GoFramesTest, WhereStacksBeginAndChange) {
       {"runtime.mstart", Kind::kWithoutFrame},   {"runtime.systemstack", Kind::kSwitch},
       {"runtime.asmcgocall.abi0", Kind::kSwitch}};
   for (const auto& [name, kind] : known) {
-    EXPECT_THAT(landmarks(name), testing::ElementsAre(GoLandmark{{kText + 32, kText + 64}, kind})) << name;
+    EXPECT_THAT(landmarks(name), testing::ElementsAre(StackLandmark{{kText + 32, kText + 64}, kind})) << name;
   }
   for (const char* name : {"runtime.goexit0", "runtime.mstart0", "main.goexit", "runtime.mcall.abi1", ".abi0"}) {
     EXPECT_TRUE(landmarks(name).empty()) << name;
