@@ -32,15 +32,6 @@ const IdleExample kExamples[] = {
     {"java: thread pool", "java", "tpe-ltq", __NR_futex,
      "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
      "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
-     "[jvm]!java.util.concurrent.locks.LockSupport.park < "
-     "[jvm]!java.util.concurrent.LinkedTransferQueue$Node.block < "
-     "[jvm]!java.util.concurrent.ForkJoinPool.managedBlock < "
-     "[jvm]!java.util.concurrent.LinkedTransferQueue.awaitMatch < "
-     "[jvm]!java.util.concurrent.LinkedTransferQueue.xfer < [jvm]!java.util.concurrent.LinkedTransferQueue.take < "
-     "[jvm]!java.util.concurrent.ThreadPoolExecutor.getTask"},
-    {"java: thread pool", "java", "tpe-ltq", __NR_futex,
-     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
-     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
      "[jvm]!java.util.concurrent.LinkedTransferQueue$DualNode.await < "
      "[jvm]!java.util.concurrent.LinkedTransferQueue.xfer < [jvm]!java.util.concurrent.LinkedTransferQueue.take < "
      "[jvm]!java.util.concurrent.ThreadPoolExecutor.getTask"},
@@ -126,6 +117,9 @@ const IdleExample kExamples[] = {
     {"java: launcher", "java", "java", __NR_futex,
      "libc.so.6!__futex_abstimed_wait_common < libc.so.6!__pthread_clockjoin_ex < "
      "libjli.so!CallJavaMainInNewThread < libjli.so!ContinueInNewThread"},
+    {"java: launcher", "java", "java", __NR_futex,
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!os::PlatformMonitor::wait < "
+     "libjvm.so!Monitor::wait < libjvm.so!Threads::destroy_vm < libjvm.so!jni_DestroyJavaVM < libjli.so!JavaMain"},
     {"", "java", "join", __NR_futex,
      "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!os::PlatformEvent::park < "
      "libjvm.so!ObjectMonitor::wait < libjvm.so!ObjectSynchronizer::wait < libjvm.so!JVM_MonitorWait < "
