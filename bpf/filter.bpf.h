@@ -3,12 +3,12 @@
 #ifndef OFFCPU_BPF_FILTER_BPF_H_
 #define OFFCPU_BPF_FILTER_BPF_H_
 
-#include "config.bpf.h"
+#include "task.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
-	__type(key, __u32);   /* tgid */
+	__type(key, __u32);   /* tgid, as user space has it: so are all numbers here */
 	__type(value, __u64); /* when the process was made, boot clock; 0: it was there, and was asked for */
 } pids SEC(".maps");
 
@@ -113,6 +113,11 @@ static __always_inline bool uid_is_recorded(struct task_struct *task)
 	return bpf_map_lookup_elem(&uids, &uid);
 }
 
+static __always_inline bool is_in(void *set, __u32 number)
+{
+	return bpf_map_lookup_elem(set, &number);
+}
+
 static __always_inline bool kind_of_task_is_recorded(struct task_struct *task)
 {
 	return config.kernel_threads || !(task->flags & PF_KTHREAD);
@@ -121,22 +126,23 @@ static __always_inline bool kind_of_task_is_recorded(struct task_struct *task)
 /* No filter but cgroups, which the kernel can tell of the current task only, leaves it out. */
 static __noinline bool is_selected(struct task_struct *task)
 {
-	__u32 tgid = task->tgid, tid = task->pid;
-
-	if (config.filter_pids && !bpf_map_lookup_elem(&pids, &tgid))
+	if (config.filter_pids && !is_in(&pids, tgid_of(task)))
 		return false;
-	if (config.exclude_pids && bpf_map_lookup_elem(&excluded_pids, &tgid))
+	if (config.exclude_pids && is_in(&excluded_pids, tgid_of(task)))
 		return false;
-	if (config.filter_tids && !bpf_map_lookup_elem(&tids, &tid))
+	if (config.filter_tids && !is_in(&tids, tid_of(task)))
 		return false;
 	if (config.filter_uids && !uid_is_recorded(task))
 		return false;
 	return (!config.globs && !config.excluded_globs) || comm_is_recorded(task);
 }
 
+/* Idle threads have the number 0, and so have threads that user space cannot see. */
 static __always_inline bool may_be_selected(struct task_struct *task)
 {
-	return task->pid && (__u32)task->tgid != config.own_tgid && kind_of_task_is_recorded(task);
+	__u32 tgid = tgid_of(task);
+
+	return tgid && tgid != config.own_tgid && kind_of_task_is_recorded(task);
 }
 
 static __always_inline bool task_is_recorded(struct task_struct *task)
@@ -161,6 +167,17 @@ static __always_inline bool current_is_recorded(struct task_struct *task)
 	if (!may_be_selected(task))
 		return false;
 	return !config.selects || (is_selected(task) && (!cgroups_matter() || current_cgroup_is_recorded()));
+}
+
+/* Is the current thread, which is not recorded, one that was asked for by what it is, and that user space has
+ * no number of? */
+static __always_inline bool is_selected_unseen(struct task_struct *task)
+{
+	bool by_what_it_is = config.globs || config.cgroups || config.filter_uids;
+
+	if (!config.own_pids || !by_what_it_is || !task->pid || !kind_of_task_is_recorded(task))
+		return false;
+	return !tgid_of(task) && is_selected(task) && (!cgroups_matter() || current_cgroup_is_recorded());
 }
 
 #endif /* OFFCPU_BPF_FILTER_BPF_H_ */

@@ -208,6 +208,18 @@ typedef struct {
 	__u32 val;
 } kuid_t;
 
+struct pid_namespace;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;	/* of the namespace that it was made in; the first one's is 0 */
+	struct upid numbers[1]; /* one of each namespace from the first one to that */
+};
+
 struct cred {
 	kuid_t uid;
 	kuid_t euid;

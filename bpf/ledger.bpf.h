@@ -83,7 +83,7 @@ static __always_inline void renew_account(struct wire_account *account, struct t
 	__u64 start = recording_start();
 
 	if (account->process.exec_id == BPF_CORE_READ(task, self_exec_id) &&
-	    account->process.tid == task->pid)
+	    account->process.tid == tid_of(task))
 		return;
 	if (cut_ns > start && cut_ns > account->since_ns) {
 		account->until_ns = cut_ns;

@@ -15,7 +15,7 @@
 static __always_inline void inherit(void *set, bool follow, struct task_struct *parent,
 				    struct task_struct *child)
 {
-	__u32 parent_tgid = parent->tgid, tgid = child->tgid;
+	__u32 parent_tgid = tgid_of(parent), tgid = tgid_of(child);
 	__u64 start_ns = child->start_boottime;
 
 	if (!follow || !bpf_map_lookup_elem(set, &parent_tgid))
@@ -27,7 +27,7 @@ static __always_inline void inherit(void *set, bool follow, struct task_struct *
 /* A new process or thread: what is known of its numbers was of others, which have ended. */
 static __always_inline void take_numbers(struct task_struct *parent, struct task_struct *child)
 {
-	__u32 tid = child->pid;
+	__u32 tid = tid_of(child);
 
 	if (config.filter_tids)
 		bpf_map_delete_elem(&tids, &tid);
@@ -46,7 +46,7 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 
 	take_numbers(parent, child);
 	make_wake(child);
-	if (!kind_of_task_is_recorded(child) || child->tgid == config.own_tgid)
+	if (!may_be_selected(child))
 		return 0;
 	inherit_code(parent, child);
 	claim_stamp(child, true);
@@ -61,7 +61,7 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 
 static __always_inline void leave_set(void *set, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	__u32 tgid = tgid_of(task);
 	__u64 *start_ns = bpf_map_lookup_elem(set, &tgid);
 
 	if (start_ns && *start_ns == task->start_boottime)
@@ -100,11 +100,12 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct wire_account *account = account_of(task, 0);
-	__u32 tgid = task->tgid;
+	__u32 tgid = tgid_of(task);
 	__u64 given = 0;
 
 	if (state) { /* its stack is another one, and so is what lies on it: execve may wait after the change
 		      */
+		note_process(state, task); /* a thread that is not the first takes that one's number */
 		state->stack.begin = state->stack.end = 0;
 		state->other.begin = state->other.end = 0;
 		if (state->cookie)

@@ -91,7 +91,7 @@ static __noinline int copy_pieces(struct capture_buffer *buffer, struct task_sta
 {
 	struct wire_piece *pieces = buffer->record.head.pieces;
 	struct wire_stack_hint *hint;
-	__u32 tid = task->pid;
+	__u32 tid = tid_of(task);
 
 	for (__u32 i = 0; i < WIRE_PIECES; i++)
 		pieces[i].begin = 0;

@@ -102,10 +102,9 @@ static __always_inline bool is_sum_of(const struct sum_place *place, struct task
 
 	return place->sum.count && sum->user_stack == key->side.user_stack &&
 	       sum->kernel_stack == key->kernel_stack && place->bucket == key->bucket &&
-	       sum->process.tgid == (__u32)task->tgid && sum->kind == key->kind &&
-	       sum->syscall == key->syscall && place->column == key->column &&
-	       place->since_ns == key->since_ns &&
-	       (!config.per_thread || sum->process.tid == (__u32)task->pid) &&
+	       sum->process.tgid == tgid_of(task) && sum->kind == key->kind && sum->syscall == key->syscall &&
+	       place->column == key->column && place->since_ns == key->since_ns &&
+	       (!config.per_thread || sum->process.tid == tid_of(task)) &&
 	       sum->process.exec_id == task->self_exec_id &&
 	       sum->process.start_ns == process_start_ns(task) && sum->cgroup == control_group_of(task) &&
 	       is_comm(sum->comm, task);

@@ -422,6 +422,8 @@ static __always_inline void switch_threads(void *ctx, struct wire_cpu *cpu, stru
 		leave(prev, departure_ns(prev, at), prev_state);
 		if (config.ends_at_switch && control.phase == WIRE_RECORDING)
 			keep_user_stack(prev, at.clock);
+	} else if (control.phase == WIRE_RECORDING && is_selected_unseen(prev)) {
+		count(WIRE_COUNT_UNSEEN);
 	}
 	if (prev_state & TASK_DEAD)
 		forget(prev);

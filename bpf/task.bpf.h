@@ -8,6 +8,7 @@
 
 #include "config.bpf.h"
 #include "machine.bpf.h"
+#include "numbers.bpf.h"
 #include "untrusted.bpf.h"
 
 /* The mapping that a thread's stack pointer was in at its last capture. */
@@ -54,6 +55,7 @@ struct stamp {
 struct task_state {
 	struct stamp stamp;	/* where it is not in the array, see stamp.bpf.h */
 	__u64 process_start_ns; /* see process_start_ns() */
+	struct numbers numbers; /* see tgid_of() */
 	/* Names the stay whose capture is pending; without task work, the wait that it left for, whose stack
 	 * was copied then; 0: none. */
 	__u64 cookie;
@@ -86,14 +88,50 @@ enum presence {
 	IS_CURRENT,
 };
 
+/* Notes what can be read of a thread only until it is released. */
+static __always_inline void note_process(struct task_state *state, struct task_struct *task)
+{
+	state->process_start_ns = untrusted(task)->group_leader->start_boottime;
+	if (!config.own_pids)
+		return;
+	state->numbers.tgid = own_tgid_of(task);
+	state->numbers.tid = own_tid_of(task);
+}
+
 /* NULL: the kernel has no memory, or is making storage for another program on this CPU. */
 static __always_inline struct task_state *make_state(struct task_struct *task)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (state && !state->process_start_ns && task->thread_pid)
-		state->process_start_ns = untrusted(task)->group_leader->start_boottime;
+		note_process(state, task);
 	return state;
+}
+
+/* The number of its process as user space has it; 0: it has none there. */
+static __always_inline __u32 tgid_of(struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!config.own_pids)
+		return task->tgid;
+	if (task->thread_pid)
+		return own_tgid_of(task);
+	state = bpf_task_storage_get(&tasks, task, 0, 0);
+	return state ? state->numbers.tgid : 0;
+}
+
+/* Likewise of the thread itself. */
+static __always_inline __u32 tid_of(struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!config.own_pids)
+		return task->pid;
+	if (task->thread_pid)
+		return own_tid_of(task);
+	state = bpf_task_storage_get(&tasks, task, 0, 0);
+	return state ? state->numbers.tid : 0;
 }
 
 /* When its process began, which tells it from others that have its number. A thread that ends is released
@@ -117,8 +155,8 @@ static __always_inline void fill_process(struct wire_process *process, struct ta
 {
 	process->start_ns = untrusted(task)->group_leader->start_boottime;
 	process->exec_id = task->self_exec_id;
-	process->tgid = task->tgid;
-	process->tid = task->pid;
+	process->tgid = tgid_of(task);
+	process->tid = tid_of(task);
 }
 
 /* The same for any thread: at a switch it may have been released. */

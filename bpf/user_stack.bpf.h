@@ -58,7 +58,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	struct budget *budget = bpf_map_lookup_elem(&budgets, &key);
 	bool is_published = false;
 	__u64 earned, began;
-	__u32 wanted, paid;
+	__u32 wanted, paid, tid;
 
 	if (side.cookie)
 		return side;
@@ -81,9 +81,10 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	side.no_user = WIRE_NO_USER_SWITCHED_OFF;
 	if (is_switched_off(task))
 		return side;
-	wanted = hinted_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
+	tid = tid_of(task);
+	wanted = hinted_bytes(tid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
 	side.no_user = WIRE_NO_USER_BUDGET;
-	paid = wanted + piece_bytes(task->pid);
+	paid = wanted + piece_bytes(tid);
 	if (!spend(&budget->bytes_ns, price_ns(paid), is_long))
 		return side;
 	side.cookie = new_cookie(budget, context);

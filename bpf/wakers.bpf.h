@@ -163,7 +163,7 @@ static __always_inline struct user_side waker_user_side(struct task_struct *wake
 	if (waker->flags & PF_KERNELS_OWN)
 		return side;
 	side.no_user = WIRE_NO_USER_NOT_ASKED;
-	if (waited_ns < config.min_wait_ns || !task_is_recorded(wakee))
+	if (waited_ns < config.min_wait_ns || !task_is_recorded(wakee) || !tgid_of(waker))
 		return side;
 	side.no_user = WIRE_NO_USER_NO_BUFFER;
 	state = bpf_task_storage_get(&tasks, waker, 0, 0);
@@ -218,11 +218,13 @@ static __always_inline void note_wake(void *ctx, struct task_struct *wakee, stru
 		return;
 	}
 	fill_process(&link->process, waker);
+	if (!link->process.tgid) /* all that user space cannot see are one */
+		__builtin_memset(&link->process, 0, sizeof(link->process));
 	bpf_probe_read_kernel_str(link->comm, sizeof(link->comm), &waker->comm);
 	side = waker_user_side(waker, wakee, now, now > since_ns ? now - since_ns : 0);
 	link->cookie = side.cookie;
 	link->no_user = side.cookie ? WIRE_USER_PENDING : side.no_user;
-	wake->record.count = add_chain(wake, waker, since_ns);
+	wake->record.count = link->process.tgid ? add_chain(wake, waker, since_ns) : 1;
 }
 
 /* The wake that ended the wait that `task` comes back from, if one is known to have done so. Once a wake. */

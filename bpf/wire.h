@@ -328,6 +328,7 @@ WIRE_ENUM(wire_counter_id){
 
 	WIRE_COUNT_NOT_DRAWN = WIRE_LOSSES, /* short, and stood for by the weight of those that were drawn */
 	WIRE_COUNT_NO_STORAGE,		    /* the length is not known: no time */
+	WIRE_COUNT_UNSEEN,		    /* left a CPU; asked for, but in no pid namespace that we see */
 	WIRE_COUNT_ARRIVAL_UNTOLD,	    /* nothing but the length of the wait is known */
 	WIRE_COUNT_CLOCK_BACKWARDS,	    /* counted as 0 ns */
 	WIRE_COUNT_KERNEL_STACK_FAILED,	    /* the interval is kept, without a kernel stack */
@@ -494,6 +495,7 @@ struct wire_config {
 	uint8_t keeps_stacks;	   /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
 	uint8_t walks_user;	   /* user stacks are walked at sched_exit_tp */
 	uint8_t selects;	   /* any of the filters above but kinds */
+	uint8_t own_pids;	   /* user space is in a pid namespace of its own, see numbers.bpf.h */
 	uint8_t sums;		   /* short intervals are added up, see sums.bpf.h */
 	uint32_t proof_odds;	   /* one walk of a user stack in so many is proven by a capture, too */
 	uint32_t run_queue_bounds_ns[WIRE_SUM_BOUNDS]; /* sums keep apart what is between different ones */
@@ -612,10 +614,12 @@ struct wire_control {
 	uint64_t clock_period_ns;  /* of sampling events that count time; 0: they count something else */
 	uint64_t long_walk_ns;	   /* of the programs: when so many mappings were walked last */
 	uint64_t list_min_ns;	   /* threads are listed that have been off for that long; 0: all */
-	uint32_t list_pass;	   /* with list_min_ns, a wait is listed in one pass only */
-	uint32_t phase;		   /* wire_phase; one store, so that no event falls between two of them */
-	uint32_t zero;		   /* stays 0 */
-	uint32_t hides_tasks;	   /* the kernel: sched_exit tells of arrivals that sched_switch does not */
+	uint64_t pid_namespace;	   /* address of user space's, see numbers.bpf.h, as the next one */
+	uint32_t pid_level;
+	uint32_t list_pass;   /* with list_min_ns, a wait is listed in one pass only */
+	uint32_t phase;	      /* wire_phase; one store, so that no event falls between two of them */
+	uint32_t zero;	      /* stays 0 */
+	uint32_t hides_tasks; /* the kernel: sched_exit tells of arrivals that sched_switch does not */
 	uint32_t kernel_walk_differs; /* by the BPF programs: a walk of a kernel stack was wrong, no more are
 					 made */
 	struct wire_orc_registers orc_registers; /* set before recording */
@@ -625,7 +629,7 @@ struct wire_control {
 	/* T of users, at most WIRE_SAMPLE_MOST_NS; 0: all waits; may change. */
 	uint64_t sample_ns[WIRE_USERS];
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 104 + 8 * WIRE_USERS);
+WIRE_ASSERT(sizeof(struct wire_control) == 120 + 8 * WIRE_USERS);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,13 @@
 # Where a distribution has things. Units and sysusers files are systemd's, whose directories do not follow the prefix's.
 include(GNUInstallDirs)
-install(TARGETS offcpu RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS offcpud RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
+install(TARGETS offcpu RUNTIME_DEPENDENCY_SET offcpu_libraries RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS offcpud RUNTIME_DEPENDENCY_SET offcpu_libraries RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
+if(OFFCPU_BUNDLE)
+  install(RUNTIME_DEPENDENCY_SET offcpu_libraries
+    PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv)\\.so"
+    LIBRARY DESTINATION lib/offcpu)
+  include(Bundle)
+endif()
 install(FILES packaging/offcpud.toml DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/offcpud)
 install(FILES packaging/systemd/offcpud.service packaging/systemd/offcpud.socket DESTINATION lib/systemd/system)
 install(FILES packaging/systemd/offcpud.sysusers DESTINATION lib/sysusers.d RENAME offcpud.conf)

@@ -146,7 +146,7 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Verb>& 
   CLI::App app("Shows where threads wait off the CPU: how long, and at which user and kernel stack.", "offcpu");
   app.set_version_flag("--version", "offcpu " OFFCPU_VERSION);
   app.require_subcommand(1);
-  app.footer("offcpu VERB --help tells more of each.");
+  app.footer("offcpu VERB --help says more about each.");
   for (const Verb& verb : verbs) {
     CLI::App* of_verb = app.add_subcommand(verb.name, verb.help);
     for (const Flag& flag : verb.flags) AddFlag(*of_verb, flag);

@@ -10,7 +10,8 @@ void AddIdleFlags(const std::string& what, IdleFlags* values, std::vector<Flag>*
   flags->push_back({"--idle", &values->idle, what, "HOW", {.one_of = {"show", "count"}}});
   flags->push_back(
       {"--idle-patterns", &values->patterns,
-       "Name waits, and tell those for work, by these patterns, too; waits that are stored are judged anew", "FILE"});
+       "Name waits, and recognize those for work, by these patterns, too; waits that are stored are judged anew",
+       "FILE"});
 }
 
 void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, NamedProfile* profile) {

@@ -127,6 +127,13 @@ Flag VerboseFlag(OutputFlags* values) {
           "On a terminal: print all counters and which modules' unwind tables were used, as elsewhere"};
 }
 
+bool WritesOtlp(const OutputFlags& flags) {
+  return std::any_of(flags.files.begin(), flags.files.end(), [&flags](const std::string& file) {
+    const absl::StatusOr<OutputFormat> format = FormatOfFile(flags, file);
+    return format.ok() && *format == OutputFormat::kOtlp;
+  });
+}
+
 FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& profile) {
   FormatOptions options;
   options.folded.nanoseconds = flags.time_unit == "ns";

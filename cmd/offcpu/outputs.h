@@ -48,6 +48,8 @@ inline constexpr size_t kPrintedModules = 5;
 // By its name, else by --format. InvalidArgument if neither says it.
 absl::StatusOr<OutputFormat> FormatOfFile(const OutputFlags& flags, const std::string& file);
 
+bool WritesOtlp(const OutputFlags& flags);
+
 FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& profile);
 
 // InvalidArgument for a file whose format is not known or that cannot be written, and for a label that there is not: to

@@ -102,7 +102,7 @@ Verb SFrameVerb() {
   };
   verb.footer =
       "Of a table of Version 3: its functions, their rows, and the share of the executable bytes that it "
-      "describes. Older versions are told apart and not read. Code without SFrame is walked by .eh_frame.\n"
+      "describes. Older versions are recognized and not read. Code without SFrame is walked by .eh_frame.\n"
       "\n"
       "Examples:\n"
       "  offcpu sframe 1234                                what a process has mapped\n"

@@ -14,10 +14,12 @@ namespace {
 struct StatusFlags {
   std::string socket;
   bool as_json = false;
+  bool health = false;
 };
 
 ExitCode RunStatus(const StatusFlags& flags) {
-  const absl::StatusOr<std::string> text = AskDaemon(flags.socket, flags.as_json ? "/status?json=1" : "/status");
+  const char* request = flags.health ? "/healthz" : flags.as_json ? "/status?json=1" : "/status";
+  const absl::StatusOr<std::string> text = AskDaemon(flags.socket, request);
   if (!text.ok()) return Fail(text.status());
   ToStdout(*text);
   const absl::Status printed = FlushStdout();
@@ -29,7 +31,9 @@ ExitCode RunStatus(const StatusFlags& flags) {
 Verb StatusVerb() {
   auto flags = std::make_shared<StatusFlags>();
   Verb verb = {.name = "status", .help = "Show how the service, offcpud, is doing"};
-  verb.flags = {{"--json", &flags->as_json, "Write one JSON object, for scripts"}, SocketFlag(&flags->socket)};
+  verb.flags = {{"--json", &flags->as_json, "Write one JSON object, for scripts"},
+                {"--health", &flags->health, "Only say whether it is well: ok, or why not"},
+                SocketFlag(&flags->socket)};
   verb.footer =
       "What it holds, what it has lost and why, and what it costs. Root may ask, and members of the service's "
       "group.\n"
@@ -37,8 +41,9 @@ Verb StatusVerb() {
       "Examples:\n"
       "  offcpu status\n"
       "  offcpu status --json | jq .memory_bytes\n"
+      "  offcpu status --health || echo restart it\n"
       "\n"
-      "Exit status: 0 done, 1 failed or no service, 2 wrong usage, 3 not allowed.";
+      "Exit status: 0 done, 1 failed, no service, or not well, 2 wrong usage, 3 not allowed.";
   verb.run = [flags] { return RunStatus(*flags); };
   return verb;
 }

@@ -22,6 +22,7 @@
 #include "daemon/config.h"
 #include "daemon/log.h"
 #include "daemon/service.h"
+#include "daemon/window_export.h"
 #include "offcpud/record_from_config.h"
 #include "process/reader_pool.h"
 #include "recorder/recorder.h"
@@ -120,8 +121,10 @@ int Run(const Flags& flags) {
   const auto start_recorder =
       [&modules, &readers](const offcpu::DaemonConfig& config) -> absl::StatusOr<std::unique_ptr<offcpu::Recorder>> {
     if (modules == nullptr) modules = std::make_shared<offcpu::ModuleCache>(offcpu::ModuleLimitsOf(config));
-    const absl::StatusOr<offcpu::RecordConfig> record = offcpu::RecordConfigOf(config);
+    absl::StatusOr<offcpu::RecordConfig> record = offcpu::RecordConfigOf(config);
     if (!record.ok()) return record.status();
+    const absl::StatusOr<offcpu::ExportConfig> exporting = offcpu::ExportConfigOf(config, OFFCPU_VERSION);
+    record->service_names = exporting.ok() && !exporting->target.url.empty() && exporting->service_name.empty();
     absl::StatusOr<std::unique_ptr<offcpu::Recorder>> recorder = offcpu::Recorder::Start(*record, modules, readers);
     if (recorder.ok()) modules->SetMemoryLimit(offcpu::ModuleLimitsOf(config).memory_bytes);
     return recorder;

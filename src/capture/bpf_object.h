@@ -23,7 +23,7 @@ namespace offcpu {
   X(sched_switch) X(sched_exit) X(sched_waking) \
   X(sched_process_fork) X(sched_process_exec) X(sched_process_exit) X(sched_process_free) \
   X(sample) X(sample_nmi) X(list_tasks) X(describe_task) X(list_threads) X(list_accounts) \
-  X(read_orc_header) X(flush_sums) X(ask_for_nothing)
+  X(read_orc_header) X(flush_sums) X(ask_for_nothing) X(learn_namespace)
 // clang-format on
 
 #define OFFCPU_MEMBER(name) bpf_map* name = nullptr;

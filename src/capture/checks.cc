@@ -37,18 +37,41 @@ Check CheckTypes(const HostFacts& facts) {
                 there, there ? "/sys/kernel/btf/vmlinux" : std::string(facts.features.status().message()));
 }
 
+Check CheckPidNamespace(PidNamespace pids) {
+  Question question = {.name = "pid namespace",
+                       .lost = "processes outside of this container",
+                       .advice =
+                           "to record these too, run it on the host, or in a container that shares the host's "
+                           "pids (--pid=host)"};
+  switch (pids) {
+    case PidNamespace::kHost:
+      return Answer(std::move(question), true, "the host's");
+    case PidNamespace::kOwn:
+      return Answer(std::move(question), false, "one of its own");
+    case PidNamespace::kOtherProc:
+      break;
+  }
+  question.without = Verdict::kMissing;
+  question.lost = "nothing can be recorded: /proc has other numbers for processes than the kernel has here";
+  question.advice = "mount -t proc proc /proc";
+  return Answer(std::move(question), false, "not that of /proc");
+}
+
 void AddProcessChecks(const ProcessContext& process, std::vector<Check>& checks) {
-  checks.push_back(Answer({.name = "pid namespace",
+  checks.push_back(CheckPidNamespace(process.pids));
+  checks.push_back(Answer({.name = "user namespace",
                            .without = Verdict::kMissing,
-                           .lost = "nothing can be recorded: pids here are not those that the kernel's programs see",
-                           .advice = "run it on the host, or in a container that shares its pids (--pid=host)"},
-                          process.host_pids, process.host_pids ? "the host's" : "one of its own"));
+                           .lost = "nothing can be recorded: root of a container with users of its own may load no "
+                                   "BPF programs, whatever its capabilities",
+                           .advice = "run it on the host, or in a container without a user namespace of its own"},
+                          process.host_users, process.host_users ? "the host's" : "one of its own"));
   for (const NeededCapability& needed : kNeededCapabilities) {
     const bool held = process.Has(needed.number);
     checks.push_back(Answer({.name = needed.name,
                              .without = Verdict::kMissing,
                              .lost = absl::StrCat("nothing can be recorded: it allows ", needed.purpose),
-                             .advice = absl::StrCat("run it as root, or grant the program ", needed.name)},
+                             .advice = absl::StrCat("run it as root, or grant the program ", needed.name,
+                                                    "; in a container, add it to those of the container")},
                             held, held ? "held" : "not held"));
   }
   const bool opens = process.Has(CAP_DAC_READ_SEARCH) && process.Has(CAP_CHECKPOINT_RESTORE);

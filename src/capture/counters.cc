@@ -16,6 +16,7 @@ constexpr CounterOfLoss kLossCounters[] = {
     {WIRE_COUNT_INTERVAL_RING_FULL, LossId::kIntervalRingFull, true},
     {WIRE_COUNT_INTERVAL_RING_BUSY, LossId::kIntervalRingBusy, true},
     {WIRE_COUNT_NO_STORAGE, LossId::kNoStorage, true},
+    {WIRE_COUNT_UNSEEN, LossId::kUnseen, false},
     {WIRE_COUNT_ARRIVAL_UNTOLD, LossId::kArrivalUntold, true},
     {WIRE_COUNT_JOINED_AWAY, LossId::kJoinedAway, false},
     {WIRE_COUNT_BELOW_MIN_WAIT, LossId::kBelowMinWait, false},

@@ -11,7 +11,7 @@
 
 namespace offcpu {
 
-// The numbers of all threads, in no order. In another namespace of processes they are not those that iterators tell.
+// The numbers of all threads, in no order.
 std::vector<int32_t> ListThreadsOfProc();
 
 // Is one of the threads that /proc had shown before an iterator listed all not in its list, though it has not ended?

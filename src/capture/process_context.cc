@@ -2,33 +2,49 @@
 
 #include <sys/stat.h>
 
-#include <cinttypes>
-#include <cstdio>
+#include <cerrno>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace offcpu {
 namespace {
 
-// Its inode number is fixed in the kernel's interface (PROC_PID_INIT_INO).
-bool InInitialPidNamespace() {
-  constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;
+// The inode numbers of the host's namespaces are fixed in the kernel's interface (PROC_PID_INIT_INO and
+// PROC_USER_INIT_INO).
+constexpr ino_t kHostPids = 0xEFFFFFFC;
+constexpr ino_t kHostUsers = 0xEFFFFFFD;
+
+// Kernels without namespaces have no such file.
+bool IsIn(ino_t host, const char* namespace_file) {
   struct stat self;
-  return stat("/proc/self/ns/pid", &self) != 0 || self.st_ino == kInitialPidNamespace;
+  return stat(namespace_file, &self) != 0 ? errno == ENOENT : self.st_ino == host;
+}
+
+// The value of "NAME:\tVALUE" in the status of this process; empty if there is none.
+std::string StatusOfSelf(const char* name) {
+  const std::string begin = absl::StrCat(name, ":\t");
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(begin)) return line.substr(begin.size());
+  }
+  return "";
+}
+
+// The numbers that this process has in the namespace of /proc and in those below it.
+PidNamespace ReadPidNamespace() {
+  const std::string numbers = StatusOfSelf("NSpid");
+  if (numbers.empty() || numbers.find('\t') != std::string::npos) return PidNamespace::kOtherProc;
+  return IsIn(kHostPids, "/proc/self/ns/pid") ? PidNamespace::kHost : PidNamespace::kOwn;
 }
 
 uint64_t EffectiveCapabilities() {
-  std::ifstream status("/proc/self/status");
-  std::string line;
   uint64_t effective = 0;
-  while (std::getline(status, line)) {
-    if (std::sscanf(line.c_str(), "CapEff: %" SCNx64, &effective) == 1) break;
-  }
-  return effective;
+  return absl::SimpleHexAtoi(StatusOfSelf("CapEff"), &effective) ? effective : 0;
 }
 
 }  // namespace
@@ -40,14 +56,21 @@ bool ProcessContext::Has(int capability) const {
 }
 
 ProcessContext ReadProcessContext() {
-  return {.host_pids = InInitialPidNamespace(), .capabilities = EffectiveCapabilities()};
+  return {.pids = ReadPidNamespace(),
+          .host_users = IsIn(kHostUsers, "/proc/self/ns/user"),
+          .capabilities = EffectiveCapabilities()};
 }
 
 absl::Status CheckProcessContext() {
   const ProcessContext context = ReadProcessContext();
-  if (!context.host_pids) {
+  if (context.pids == PidNamespace::kOtherProc) {
     return absl::FailedPreconditionError(
-        "this is not the host's pid namespace: run it on the host, or in a container that shares it (--pid=host)");
+        "/proc is not that of this pid namespace: mount it with `mount -t proc proc /proc`");
+  }
+  if (!context.host_users) {
+    return absl::PermissionDeniedError(
+        "this is a user namespace, whose root may load no BPF programs: run it on the host, or in a container that "
+        "shares the host's users");
   }
   std::vector<std::string> missing;
   for (const NeededCapability& needed : kNeededCapabilities) {

@@ -1,4 +1,4 @@
-// What this process itself may do: its pid namespace and its effective capabilities. Needs /proc. Says nothing of the
+// What this process itself may do: its namespaces and its effective capabilities. Needs /proc. Says nothing of the
 // kernel, which may refuse a process that holds them all.
 #ifndef OFFCPU_CAPTURE_PROCESS_CONTEXT_H_
 #define OFFCPU_CAPTURE_PROCESS_CONTEXT_H_
@@ -11,8 +11,16 @@
 
 namespace offcpu {
 
+// Whose processes this process sees, and by which numbers.
+enum class PidNamespace {
+  kHost,       // all processes, by the numbers of the kernel
+  kOwn,        // those of its own namespace, as in a container: only these can be recorded
+  kOtherProc,  // /proc is that of another namespace, and the numbers there are others
+};
+
 struct ProcessContext {
-  bool host_pids = false;     // its pids are those that the programs see
+  PidNamespace pids = PidNamespace::kOtherProc;
+  bool host_users = false;    // it is in no user namespace of its own, where capabilities do not count
   uint64_t capabilities = 0;  // a bit each, by the numbers of linux/capability.h
 
   // As the kernel decides: CAP_SYS_ADMIN stands for those that were once a part of it.
@@ -34,7 +42,7 @@ inline constexpr NeededCapability kNeededCapabilities[] = {
 ProcessContext ReadProcessContext();
 
 // PermissionDenied, naming what is missing, unless this process may load the programs and read other processes;
-// FailedPrecondition in a pid namespace of its own, where its pids are not those that the programs see.
+// FailedPrecondition if /proc shows processes by other numbers than this process knows them by.
 absl::Status CheckProcessContext();
 
 }  // namespace offcpu

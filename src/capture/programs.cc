@@ -146,10 +146,18 @@ struct Programs::Impl {
   absl::Status Load() {
     load_failure = {};
     const int error = -bpf_object__load_skeleton(bpf.skeleton);
-    if (error == 0) return absl::OkStatus();
+    if (error == 0) return LearnNamespace();
     absl::Status status = ErrnoStatus("the kernel refuses the BPF programs", error);
     if (error == EPERM) return status;  // libbpf can only guess why, and guesses at limits of old kernels
     return absl::Status(status.code(), absl::StrCat(status.message(), " (", load_failure.Text(), ")"));
+  }
+
+  // Lets the programs see processes by the numbers that this process has for them.
+  absl::Status LearnNamespace() {
+    if (bpf.config->own_pids == 0) return absl::OkStatus();
+    auto run = BpfOptions<bpf_test_run_opts>();
+    const int error = -bpf_prog_test_run_opts(bpf_program__fd(bpf.programs.learn_namespace), &run);
+    return error == 0 && run.retval == 1 ? absl::OkStatus() : ErrnoStatus("cannot learn the pid namespace", error);
   }
 
   // False: the kernel's unwind tables are in a form that is not known.
@@ -303,6 +311,7 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::LoadListing(const KernelFeat
   bpf_object__for_each_program(program, impl->bpf.object) {
     bpf_program__set_autoload(program, bpf_program__expected_attach_type(program) == BPF_TRACE_ITER);
   }
+  bpf_program__set_autoload(impl->bpf.programs.learn_namespace, impl->bpf.config->own_pids != 0);
   if (status.ok()) status = impl->Load();
   if (!status.ok()) return status;
   return std::unique_ptr<Programs>(new Programs(std::move(impl)));

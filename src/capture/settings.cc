@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "capture/errno_status.h"
 #include "capture/glob.h"
+#include "capture/process_context.h"
 #include "capture/stack_ids.h"
 #include "capture/wire_names.h"
 #include "process/owned_fd.h"
@@ -68,6 +69,7 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.capture_bytes_per_second = config.capture_bytes_per_second;
   wire.task_works_per_second = config.task_works_per_second;
   wire.own_tgid = static_cast<uint32_t>(getpid());
+  wire.own_pids = ReadProcessContext().pids != PidNamespace::kHost;
   wire.command_tgid = static_cast<uint32_t>(config.command);
   wire.buffers = buffers;
   wire.mappings_per_second = config.mappings_per_second;
@@ -242,6 +244,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   bpf_program__set_autoload(programs.read_orc_header, features.orc);
   bpf_program__set_autoload(programs.flush_sums, bpf.config->sums != 0);
   bpf_program__set_autoload(programs.ask_for_nothing, bpf.config->has_task_work != 0);
+  bpf_program__set_autoload(programs.learn_namespace, bpf.config->own_pids != 0);
   bpf_program__set_autoload(programs.sample, config.oncpu_hz != 0);
   bpf_program__set_autoload(programs.sample_nmi, config.oncpu_in_nmi);
   bpf_program__set_autoload(programs.sched_waking, config.wakers);

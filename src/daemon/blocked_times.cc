@@ -84,7 +84,7 @@ void BlockedTimes::Loop() {
     std::shared_ptr<EndedWindow> window = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    const BlockedSums added = SumsOf(window);
+    const auto [added, groups] = SumsOf(window);
     window.reset();
     malloc_trim(0);  // it was much, and the next window is far
     lock.lock();
@@ -94,11 +94,12 @@ void BlockedTimes::Loop() {
       sums_.times[by].idle_ns += time.idle_ns;
     }
     AddDrops(added.lost_names, sums_.lost_names);
+    sums_.groups.Add(groups);
   }
 }
 
 // A window that the exporter has, too, gets its names in any case.
-BlockedSums BlockedTimes::SumsOf(const std::shared_ptr<EndedWindow>& window) {
+BlockedTimes::WindowSums BlockedTimes::SumsOf(const std::shared_ptr<EndedWindow>& window) {
   const NamedProfile& profile = window->Named([&] { return stop_ && window.use_count() == 1; });
   WaitCauses causes(profile);
   BlockedSums sums;
@@ -112,7 +113,7 @@ BlockedSums BlockedTimes::SumsOf(const std::shared_ptr<EndedWindow>& window) {
     if (drop.reason == InfoOf(LossId::kNamesNotRead).name || drop.reason == InfoOf(LossId::kNameMemoryShare).name)
       sums.lost_names.push_back(drop);
   }
-  return sums;
+  return {std::move(sums), GroupTimesOf(profile)};
 }
 
 }  // namespace offcpu

@@ -1,4 +1,5 @@
-// What threads were blocked for, of all windows that have ended: by cause, and whether they only waited for work.
+// What threads were blocked for, of all windows that have ended: by cause, and whether they only waited for work; and
+// where the time of services and containers went (group_times.h).
 // Causes and waits for work are recognized by names, so a thread of its own takes each window, if the sums are wanted,
 // and names it unless another one has. A window for which that thread has no time is counted without its causes.
 //
@@ -21,6 +22,7 @@
 
 #include "absl/status/statusor.h"
 #include "classify/idle_patterns.h"
+#include "daemon/group_times.h"
 #include "export/ended_window.h"
 
 namespace offcpu {
@@ -43,6 +45,7 @@ struct BlockedSums {
   std::map<BlockedBy, BlockedTime> times;  // those that there can be, also where there was none
   uint64_t not_told_ns = 0;
   std::vector<Drop> lost_names;  // of functions
+  TopGroups groups;
 };
 
 class BlockedTimes {
@@ -67,7 +70,12 @@ class BlockedTimes {
   BlockedTimes() = default;
 
   void Loop();
-  BlockedSums SumsOf(const std::shared_ptr<EndedWindow>& window);
+  // What one window adds.
+  struct WindowSums {
+    BlockedSums sums;
+    std::map<TimeGroup, GroupTime> groups;
+  };
+  WindowSums SumsOf(const std::shared_ptr<EndedWindow>& window);
 
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;

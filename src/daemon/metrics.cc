@@ -122,6 +122,28 @@ void AddBlocked(const BlockedSums& blocked, Families& to) {
   add({"not told", "not told"}, "false", blocked.not_told_ns);
 }
 
+void AddGroups(const TopGroups& groups, Families& to) {
+  const auto labels = [](const TimeGroup& group) -> Labels {
+    return {{"unit", group.unit}, {"pod", group.pod}, {"container", group.container}};
+  };
+  const TimeGroup others = {.unit = "[other]", .pod = "", .container = ""};
+  to.Counter("offcpud_group_blocked_seconds_total",
+             "Blocked time, but for waits for work, of the services and containers that have most of it, by cause.");
+  const auto add_blocked = [&](const TimeGroup& group, const GroupTime& time) {
+    for (const auto& [cause, ns] : time.blocked_ns) {
+      Labels of_cause = labels(group);
+      of_cause.push_back({"cause", cause});
+      to.Value(static_cast<double>(ns) / kNsPerSecond, of_cause);
+    }
+  };
+  for (const auto& [group, time] : groups.told()) add_blocked(group, time);
+  add_blocked(others, groups.others());
+  to.Counter("offcpud_group_runnable_seconds_total", "Time that the threads of the same waited for a CPU.");
+  for (const auto& [group, time] : groups.told())
+    to.Value(static_cast<double>(time.runnable_ns) / kNsPerSecond, labels(group));
+  to.Value(static_cast<double>(groups.others().runnable_ns) / kNsPerSecond, labels(others));
+}
+
 // Sums of weights are no whole numbers. What is rounded is the sum up to a bucket, which never falls from one bucket to
 // the next.
 ClientMetric::Histogram HistogramOf(const RunQueueWaits& waits) {
@@ -185,7 +207,7 @@ void AddOwnCost(const RecordingTotals& totals, uint64_t budget_ppm, Families& to
   to.Value(static_cast<double>(totals.threshold_ns) / kNsPerSecond);
 }
 
-// An alert on a series needs the series from the start.
+// An alert on the growth of a series needs the series from the start.
 std::vector<Drop> WithThoseThatDidNotHappen(std::vector<Drop> drops, std::vector<std::string> all) {
   for (std::string& name : all) {
     const auto is_it = [&name](const Drop& drop) { return drop.reason == name; };
@@ -194,12 +216,14 @@ std::vector<Drop> WithThoseThatDidNotHappen(std::vector<Drop> drops, std::vector
   return drops;
 }
 
+// Only those that happened: there are far more reasons than any host has losses. offcpu-losses(7) lists them.
 void AddLosses(const std::vector<Drop>& drops, Families& to) {
   to.Counter("offcpud_dropped_total", "What was lost or has no stack, by reason.");
-  const std::vector<Drop> all = WithThoseThatDidNotHappen(drops, AllDropNames());
-  for (const Drop& drop : all) to.Value(drop.count, {{"reason", drop.reason}});
+  for (const Drop& drop : drops) to.Value(drop.count, {{"reason", drop.reason}});
   to.Counter("offcpud_dropped_seconds_total", "Time off the CPU that was lost or has no stack, by reason.");
-  for (const Drop& drop : all) to.Value(static_cast<double>(drop.ns) / kNsPerSecond, {{"reason", drop.reason}});
+  for (const Drop& drop : drops) {
+    if (drop.ns != 0) to.Value(static_cast<double>(drop.ns) / kNsPerSecond, {{"reason", drop.reason}});
+  }
 }
 
 void AddHttp(const HttpStats& http, Families& to) {
@@ -260,6 +284,7 @@ std::string FormatMetrics(const Recording& recording, const WindowExport& window
   AddWindows(recording.windows().stats(), families);
   AddTimes(totals, families);
   AddBlocked(blocked, families);
+  AddGroups(blocked.groups, families);
   families.Histogram("offcpud_run_queue_latency_seconds", "How long threads that could run waited for a CPU.",
                      HistogramOf(totals.stats.run_queue));
   AddStacks(totals.stats, families);

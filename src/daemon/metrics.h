@@ -13,7 +13,7 @@
 namespace offcpu {
 
 // Counters are of all that was recorded up to the last window or dump, and never go back while the service runs. What
-// may be counted one day is there from the start, at 0.
+// may be counted one day is there from the start, at 0, but for losses of the recording and for groups, which are many.
 std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const BlockedSums& blocked,
                           const HttpStats& http, const ControlStats& control, const std::string& version);
 

@@ -78,6 +78,12 @@ absl::Status Recording::Reload(const DaemonConfig& config) {
   return reload_status_;
 }
 
+absl::Status Recording::CheckHealth() const {
+  constexpr std::chrono::seconds kPatience(10);
+  if (since_beat() < kPatience) return absl::OkStatus();
+  return absl::UnavailableError("the recording stands still");
+}
+
 DaemonConfig Recording::config() const {
   const std::lock_guard lock(mutex_);
   return config_;

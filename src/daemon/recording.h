@@ -72,6 +72,8 @@ class Recording {
   std::string last_error() const;
   // Since it was last seen that windows are cut and the recorder's threads go on: a second or two, or what a cut takes.
   std::chrono::nanoseconds since_beat() const { return Clock::now() - last_beat_.load(); }
+  // Unavailable if that is too long. With a little patience: under load a cut takes some seconds.
+  absl::Status CheckHealth() const;
 
  private:
   Recording(const DaemonConfig& config, StartRecorder start, WindowSink sink, std::unique_ptr<Recorder> recorder);

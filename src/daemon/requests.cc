@@ -58,10 +58,17 @@ HttpResponse Requests::Answer(const HttpRequest& request, const IsCancelled& is_
 absl::StatusOr<HttpResponse> Requests::TryAnswer(const HttpRequest& request, const IsCancelled& is_cancelled) {
   if (request.method != "GET") return absl::UnimplementedError("only GET is answered here");
   if (request.path == "/status") return StatusAnswer(request);
+  if (request.path == "/healthz") return HealthAnswer(request);
   if (request.path == "/dump") return Dump(request, is_cancelled);
   if (request.path == "/stacks") return Stacks(request, is_cancelled);
-  return absl::UnimplementedError(
-      absl::StrCat("this offcpud does not know ", Printable(request.path), ": there are /status, /dump and /stacks"));
+  return absl::UnimplementedError(absl::StrCat("this offcpud does not know ", Printable(request.path),
+                                               ": there are /status, /healthz, /dump and /stacks"));
+}
+
+absl::StatusOr<HttpResponse> Requests::HealthAnswer(const HttpRequest& request) const {
+  if (absl::Status known = CheckNames(request, {}); !known.ok()) return known;
+  if (absl::Status health = recording_.CheckHealth(); !health.ok()) return health;
+  return WholeAnswer(kTextType, "ok\n");
 }
 
 absl::StatusOr<HttpResponse> Requests::StatusAnswer(const HttpRequest& request) const {

@@ -1,5 +1,6 @@
 // What clients of the control socket ask for, answered from a recording. Any thread.
 //   /status                               how the service is doing, as text; as JSON with json=1
+//   /healthz                              "ok", or why it is not well
 //   /dump?since_ns=&until_ns=&pid=&comm=  pprof of the windows that have something of this time since 1970 (0: from the
 //                                         oldest, to now), the running one too. Windows are whole. pid and comm, where
 //                                         * and ? stand for others, may come again: only rows of these, if there are
@@ -36,6 +37,7 @@ class Requests {
  private:
   absl::StatusOr<HttpResponse> TryAnswer(const HttpRequest& request, const IsCancelled& is_cancelled);
   absl::StatusOr<HttpResponse> StatusAnswer(const HttpRequest& request) const;
+  absl::StatusOr<HttpResponse> HealthAnswer(const HttpRequest& request) const;
   ServiceStatus Status() const;
   absl::StatusOr<HttpResponse> Dump(const HttpRequest& request, const IsCancelled& is_cancelled);
   absl::StatusOr<DumpSelection> SelectionOf(const HttpRequest& request);

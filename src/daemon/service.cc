@@ -60,13 +60,6 @@ absl::StatusOr<OwnedFd> OpenSocket(const DaemonConfig& config, const ControlLimi
   return ListenAt(config.control.socket, limits.group);
 }
 
-// With a little patience: under load a cut takes some seconds.
-absl::Status CheckHealth(const Recording& recording) {
-  constexpr std::chrono::seconds kPatience(10);
-  if (recording.since_beat() < kPatience) return absl::OkStatus();
-  return absl::UnavailableError("the recording stands still");
-}
-
 void LogHttp(const std::string& listen, const HttpAccess& access) {
   Log(LogLevel::kInfo, absl::StrCat(access.tls() == nullptr ? "HTTP at " : "HTTPS at ", listen));
 }
@@ -155,7 +148,7 @@ class Service {
   }
 
   void FeedWatchdog() {
-    if (watchdog_.has_value() && CheckHealth(recording_).ok()) NotifyAlive();
+    if (watchdog_.has_value() && recording_.CheckHealth().ok()) NotifyAlive();
   }
 
   void Reload() {
@@ -281,7 +274,7 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
                            .window_export = window_export,
                            .blocked = **blocked,
                            .version = version,
-                           .check_health = [&recording] { return CheckHealth(**recording); },
+                           .check_health = [&recording] { return (*recording)->CheckHealth(); },
                            .control_stats = [&server] { return (*server)->stats(); }};
   Service service(hooks, **recording, dumps, window_export, **blocked, *names, **server, http);
   service.Run(signals);

@@ -31,7 +31,8 @@ size_t BytesOf(const Profile& profile) {
                  HeapOf(profile.control_groups) + HeapOf(profile.kernel_stacks) + HeapOf(profile.user_stacks) +
                  HeapOf(profile.rows) + HeapOf(profile.code) + HeapOf(profile.ledger) + HeapOf(profile.stats.drops);
   for (const ProcessInfo& process : profile.processes)
-    bytes += HeapOf(process.name) + HeapOf(process.container) + HeapOf(process.executable);
+    bytes += HeapOf(process.name) + HeapOf(process.container) + HeapOf(process.executable) +
+             HeapOf(process.service.declared) + HeapOf(process.service.script);
   for (const ProfileRow& row : profile.rows) bytes += HeapOf(row.times);
   for (const WakerChain& chain : profile.wakers) bytes += HeapOf(chain);
   for (const std::string& path : profile.control_groups) bytes += HeapOf(path);

@@ -87,6 +87,15 @@ absl::StatusOr<std::string> ShownUrl(const std::string& url) {
   return text;
 }
 
+// The port that collectors have for gRPC, which many write out of habit.
+absl::Status CheckPort(const std::string& url) {
+  constexpr std::string_view kGrpc = ":4317/";
+  const size_t at = url.find(kGrpc.data(), 0, kGrpc.size());
+  if (at == std::string::npos) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("4317 is the port for gRPC, and this is sent by HTTP: write ", url.substr(0, at), ":4318"));
+}
+
 // One reading of settings and variables; the first mistake counts.
 class Maker {
  public:
@@ -149,6 +158,7 @@ class Maker {
     if (url.empty()) url = absl::StrCat(base, base.ends_with('/') ? "" : "/", kPath);
     const absl::StatusOr<std::string> shown = ShownUrl(url);
     Check(name, shown.status());
+    if (shown.ok()) Check(name, CheckPort(*shown));
     if (shown.ok()) shown_url = *shown;
     return url;
   }

@@ -124,8 +124,9 @@ class Writer {
     for (const NamedRow& row : profile_.rows) {
       const auto [it, is_new] = known.try_emplace({row.process, row.control_group});
       if (is_new) {
-        OtlpProfiles::Frame frame = OtlpProcessFrame(profile_.host, options_.service_name, labels_.OfRow(row),
-                                                     options_.labels, options_.resource);
+        OtlpProfiles::Frame frame =
+            OtlpProcessFrame(profile_.host, options_.service_name, profile_.processes[row.process].service,
+                             labels_.OfRow(row), options_.labels, options_.resource);
         const auto [same, is_first] = said.try_emplace(frame.resource, static_cast<uint32_t>(frames_.size()));
         it->second = same->second;
         if (is_first) frames_.push_back(std::move(frame));

@@ -1,5 +1,6 @@
 #include "otlp/otlp_attributes.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "bytes/name_numbers.h"
 #include "bytes/utf8.h"
@@ -49,6 +50,16 @@ std::string UnitOf(std::string_view unit) {
   return std::string(unit);
 }
 
+// "nginx" of "nginx.service". Users' managers, and units that systemd makes for a moment, are what runs programs of any
+// kind.
+std::string ServiceOfUnit(const RowLabelValues& row) {
+  constexpr std::string_view kSuffix = ".service";
+  const std::string unit = UnitOf(row[static_cast<size_t>(RowLabel::kUnit)].text);
+  const bool is_named = absl::EndsWith(unit, std::string(kSuffix)) && !absl::StartsWith(unit, "user@") &&
+                        unit.find('*') == std::string::npos;
+  return is_named ? unit.substr(0, unit.size() - kSuffix.size()) : "";
+}
+
 OtlpProfiles::Frame Framed(const resource::Resource& of, std::string_view default_type) {
   OtlpProfiles::Frame frame;
   pb::ResourceProfiles profiles;
@@ -69,13 +80,15 @@ OtlpProfiles::Frame Framed(const resource::Resource& of, std::string_view defaul
 
 }  // namespace
 
-OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const RowLabelValues& row,
-                                     const OtlpLabels& wanted, const OtlpResourceAttributes& more) {
+OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const ServiceNames& names,
+                                     const RowLabelValues& row, const OtlpLabels& wanted,
+                                     const OtlpResourceAttributes& more) {
   const std::string name = ProgramOf(row);
   resource::Resource of;
   SetText(kOtlpHost, host, &of);
   SetText(kOtlpService, kUnknownService, &of);
-  SetText(kOtlpService, service.empty() ? name : service, &of);
+  for (const std::string& named : {name, names.script, ServiceOfUnit(row), names.declared, service})
+    SetText(kOtlpService, named, &of);  // the last one that is there counts
   SetText(kOtlpExecutable, name, &of);
   VisitLabels(row, [&](const RowLabelInfo& info, const RowLabelValue& value) {
     if (!info.is_of_resource || !wanted.Has(info.label)) return;

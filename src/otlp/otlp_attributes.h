@@ -55,11 +55,13 @@ inline constexpr std::string_view kOtlpSchema = "https://opentelemetry.io/schema
 using OtlpResourceAttributes = std::vector<std::pair<std::string, std::string>>;
 
 // `more` takes the place of an attribute of ours with the same key; of several with one key the last counts.
-// `service`: "" for the name of the program. `row`: the labels of a row of the process, of which `wanted` are said. A
-// process whose program is not known has its own name in place of it, where numbers are "*": threads of the kernel are
-// numbered.
-OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const RowLabelValues& row,
-                                     const OtlpLabels& wanted, const OtlpResourceAttributes& more);
+// `service`: of all processes; "": the first of these that is there: what the process declares, the service of systemd
+// that it belongs to, what an interpreter runs in it, its program. `row`: the labels of a row of the process, of which
+// `wanted` are said. A process whose program is not known has its own name in place of it, where numbers are "*":
+// threads of the kernel are numbered.
+OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const ServiceNames& names,
+                                     const RowLabelValues& row, const OtlpLabels& wanted,
+                                     const OtlpResourceAttributes& more);
 
 // The profiler on its host, for samples about the recording.
 OtlpProfiles::Frame OtlpRecorderFrame(const std::string& host, const OtlpResourceAttributes& more);

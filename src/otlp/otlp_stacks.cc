@@ -54,7 +54,8 @@ int32_t OtlpStacks::UserLocation(const NamedFrame& frame, OtlpDictionary& dictio
     OtlpLocation location = {.address = frame.lookup_address()};
     if (frame.code != nullptr) location.mapping = Mapping(*frame.code, dictionary);
     location.frame_type = FrameType(frame.code, dictionary);
-    const bool looked_up_later = !names_ && frame.code != nullptr && !frame.code->build_id.empty();
+    const bool has_build_id = frame.code != nullptr && !frame.code->build_id.empty();
+    const bool looked_up_later = has_build_id && (!names_ || !frame.named);
     if (!looked_up_later) location.lines = Lines(frame.lines, dictionary);
     it->second = dictionary.Location(location);
   }

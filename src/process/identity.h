@@ -10,7 +10,7 @@ namespace offcpu {
 
 // One program image of one process: the thread group, when its leader started, and how often it has called execve.
 struct ProcessKey {
-  int32_t pid = 0;        // thread group id in the initial pid namespace
+  int32_t pid = 0;        // thread group id in our pid namespace; 0: it is not in that
   uint64_t start_ns = 0;  // boot clock, of the group's leader
   uint64_t exec_id = 0;   // raised by the kernel at every exec
 

@@ -35,6 +35,12 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "The kernel had no memory to note when a thread left the CPU. The length of that wait is not known.",
      .advice = kFreeMemory,
      .takes_time = true},
+    {.id = LossId::kUnseen,
+     .name = "outside of the pid namespace",
+     .meaning = "Threads outside of the container that offcpu runs in, which have no number there, were selected by "
+                "their names, users or control groups. They are not recorded. The count is how often they left a CPU.",
+     .advice = "Run offcpu on the host, or in a container that shares the host's pids (--pid=host).",
+     .takes_time = true},
     {.id = LossId::kArrivalUntold,
      .name = "end of a wait not told",
      .meaning = "The kernel did not report that a thread was back on a CPU, and that wait is not recorded. Kernels of "

@@ -23,6 +23,7 @@ enum class LossId : uint8_t {
   kIntervalRingFull,
   kIntervalRingBusy,
   kNoStorage,
+  kUnseen,
   kArrivalUntold,
   kJoinedAway,
   kBelowMinWait,

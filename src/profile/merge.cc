@@ -157,6 +157,7 @@ class Merger {
     if (known.name.empty()) known.name = info.name;
     if (known.container.empty()) known.container = info.container;
     if (known.executable.empty()) known.executable = info.executable;
+    if (known.service == ServiceNames()) known.service = info.service;
     return index;
   }
 

@@ -32,6 +32,7 @@ uint32_t OffCpuTable::InternProcess(const ProcessInfo& info) {
     if (known.name.empty()) known.name = info.name;
     if (known.container.empty()) known.container = info.container;
     if (known.executable.empty()) known.executable = info.executable;
+    if (known.service == ServiceNames()) known.service = info.service;
     return it->second;
   }
   auto index = static_cast<uint32_t>(process_index_.size());

@@ -15,6 +15,7 @@
 
 #include "process/identity.h"
 #include "process/module.h"
+#include "process/service_name.h"
 #include "profile/ledger.h"
 #include "profile/profile_row.h"
 #include "profile/run_queue_waits.h"
@@ -54,6 +55,7 @@ struct ProcessInfo {
   std::string name;          // comm of its main thread; empty if that is not known
   std::string container;     // container id from its cgroup; empty if none
   std::string executable{};  // path of its program, as the process sees it; empty if that is not known
+  ServiceNames service{};    // where they were asked for; in no file but OTLP
 };
 
 struct KernelStack {

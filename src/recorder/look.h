@@ -16,6 +16,7 @@
 #include "process/address_space.h"
 #include "process/identity.h"
 #include "process/module_cache.h"
+#include "process/service_name.h"
 #include "recorder/shared_files.h"
 #include "runtimes/find_runtime.h"
 
@@ -34,6 +35,7 @@ struct ProcessLook {
   std::string name;                           // comm
   std::string container;                      // id, "" outside of any
   std::string executable{};                   // its path, "" if it cannot be found
+  ServiceNames service{};                     // where they were asked for
   CodeVersion code;                           // of `space`
   std::vector<CodeMapping> mappings;          // what code.hash stands for; empty if it is 0
   std::shared_ptr<const AddressSpace> space;  // set iff kSeen

@@ -42,7 +42,8 @@ void Pipeline::PassOn() {
 void Pipeline::On(const IntervalEvent& event) {
   targets_.HearOf(event.process, event.tid, event.comm);
   for (const WakerEvent& waker : event.wakers) {
-    if (waker.interrupt || waker.missing == NoUserStack::kKernelThread) continue;
+    const bool is_seen = waker.process.pid != 0;  // it is in our pid namespace
+    if (waker.interrupt || !is_seen || waker.missing == NoUserStack::kKernelThread) continue;
     targets_.HearOf(waker.process, waker.tid, waker.comm);
   }
   windows_.Add(event);

@@ -35,6 +35,7 @@ struct RecordConfig : Selection {
   std::optional<wire_hash_key> hash_key;  // see ProgramsConfig
   bool oncpu_in_nmi = false;              // in every NMI there is, each for a period of oncpu_hz: for tests
   bool wakers = false;                    // tell who ended each wait
+  bool service_names = false;             // read what processes are called as services: see service_name.h
 
   // A capture proves one in `proof_odds` walks of user stacks in BPF programs; 0: none is walked there.
   bool sums = true;

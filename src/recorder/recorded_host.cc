@@ -16,17 +16,21 @@ namespace {
 class HostWithPrograms final : public Host {
  public:
   HostWithPrograms(std::shared_ptr<Programs> programs, std::shared_ptr<ModuleCache> modules,
-                   std::shared_ptr<ReaderPool> readers)
+                   std::shared_ptr<ReaderPool> readers, bool service_names)
       : Host(std::move(readers), std::make_shared<SharedFiles>(kMaxSharedPieces)),
         programs_(std::move(programs)),
         modules_(std::move(modules)),
+        service_names_(service_names),
         listing_(ListingOf(programs_)),
         find_control_group_(FindControlGroupsBelow(ControlGroupRoot().value_or(""))) {
     LearnOwnVdso(listing_.describe, *modules_, *files());
   }
 
   ProcessLook Look(const ProcessKey& process, int32_t tid, const AddressSpace* previous) override {
-    return LookAtProcess(process, tid, previous, listing_.describe, *modules_, files().get());
+    ProcessLook look = LookAtProcess(process, tid, previous, listing_.describe, *modules_, files().get());
+    const bool is_asked = service_names_ && look.outcome == LookOutcome::kSeen;
+    if (is_asked) look.service = ReadServiceNames(process.pid, look.executable);
+    return look;
   }
   void FindRuntime(const ProcessKey& process, int32_t tid, ProcessLook* look) override {
     const uint64_t began_ns = NowNs(CLOCK_THREAD_CPUTIME_ID);
@@ -70,6 +74,7 @@ class HostWithPrograms final : public Host {
 
   const std::shared_ptr<Programs> programs_;
   const std::shared_ptr<ModuleCache> modules_;
+  const bool service_names_;
   const Listing listing_;
   const ControlGroups::Find find_control_group_;
 };
@@ -77,8 +82,8 @@ class HostWithPrograms final : public Host {
 }  // namespace
 
 std::shared_ptr<Host> RecordedHost(std::shared_ptr<Programs> programs, std::shared_ptr<ModuleCache> modules,
-                                   std::shared_ptr<ReaderPool> readers) {
-  return std::make_shared<HostWithPrograms>(std::move(programs), std::move(modules), std::move(readers));
+                                   std::shared_ptr<ReaderPool> readers, bool service_names) {
+  return std::make_shared<HostWithPrograms>(std::move(programs), std::move(modules), std::move(readers), service_names);
 }
 
 }  // namespace offcpu

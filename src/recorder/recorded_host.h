@@ -11,9 +11,10 @@
 
 namespace offcpu {
 
-// Keeps alive what it is given: what runs on reader threads may outlive the recorder.
+// Keeps alive what it is given: what runs on reader threads may outlive the recorder. `service_names`: a look reads
+// those of the process, too.
 std::shared_ptr<Host> RecordedHost(std::shared_ptr<Programs> programs, std::shared_ptr<ModuleCache> modules,
-                                   std::shared_ptr<ReaderPool> readers);
+                                   std::shared_ptr<ReaderPool> readers, bool service_names);
 
 }  // namespace offcpu
 

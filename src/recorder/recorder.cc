@@ -52,7 +52,8 @@ class RecorderImpl final : public Recorder {
         clock_(programs_, features.rq_clock),
         counts_(modules_->stats(), OnCpuPeriodNs(config)),
         drainer_(programs_, features.can_defer(), config.queue_bytes, tasks_),
-        worker_(config, features, programs_, RecordedHost(programs_, modules_, readers), clock_, drainer_, tasks_) {
+        worker_(config, features, programs_, RecordedHost(programs_, modules_, readers, config.service_names), clock_,
+                drainer_, tasks_) {
     if (!config_.adapts_sample) programs_->SetThresholds(std::vector<uint64_t>(WIRE_USERS, config_.sample_ns));
     start_ = ReadClocks();
     clock_.Arm();

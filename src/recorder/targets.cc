@@ -187,6 +187,7 @@ void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& l
   if (target->info.name.empty()) target->info.name = look.name;
   if (target->info.container.empty()) target->info.container = look.container;
   if (target->info.executable.empty()) target->info.executable = look.executable;
+  if (target->info.service == ServiceNames()) target->info.service = look.service;
   switch (look.outcome) {
     case LookOutcome::kSeen:
       return OnSeen(process, *target, look);

@@ -10,6 +10,12 @@ namespace {
 constexpr size_t kMaxCookieThreads = 1 << 17;
 constexpr size_t kMaxControlGroups = 1 << 14;
 
+// Kernel threads, and processes outside of our pid namespace.
+std::string NameIfNeverLookedAt(const WakerEvent& waker) {
+  if (waker.process.pid == 0) return "outside of the container";
+  return waker.missing == NoUserStack::kKernelThread ? waker.comm : "";
+}
+
 }  // namespace
 
 Window::Window(uint64_t begin_ns, const WindowConfig& config, const Stacks& user_stacks, KernelStacks& kernel_stacks,
@@ -117,9 +123,7 @@ std::vector<IntervalWaker> Window::WakersOf(const IntervalEvent& event) {
     known.link.interrupt = waker.interrupt;
     known.link.kernel_stack = InternKernelStack(waker.kernel_stack);
     if (waker.interrupt) continue;
-    // Nobody looks at kernel threads.
-    const bool is_kernel = waker.missing == NoUserStack::kKernelThread;
-    known.link.process = table_.InternProcess({.key = waker.process, .name = is_kernel ? waker.comm : ""});
+    known.link.process = table_.InternProcess({.key = waker.process, .name = NameIfNeverLookedAt(waker)});
     known.link.comm = table_.InternComm(waker.comm);
   }
   return wakers;

@@ -26,7 +26,7 @@ HostFacts Everything() {
   features.ranges.schedule = {.begin = 0xffffffff81000000, .end = 0xffffffff81001000};
   return {.release = "6.18.0",
           .features = features,
-          .process = {.host_pids = true, .capabilities = ~uint64_t{0}},
+          .process = {.pids = PidNamespace::kHost, .host_users = true, .capabilities = ~uint64_t{0}},
           .load = absl::OkStatus(),
           .kallsyms_readable = true,
           .kptr_restrict = 0,
@@ -129,8 +129,8 @@ TEST(Checks, WithoutTypesTheKernelIsNotJudged) {
   EXPECT_EQ(Find(facts, "type information").found, "no types") << "or no sums of waiting";
   std::vector<std::string> names;
   for (const Check& check : CheckHost(facts)) names.push_back(check.name);
-  EXPECT_THAT(names, ElementsAre("type information", "pid namespace", "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE",
-                                 "mapped files", "cgroup v2"));
+  EXPECT_THAT(names, ElementsAre("type information", "pid namespace", "user namespace", "CAP_BPF", "CAP_PERFMON",
+                                 "CAP_SYS_PTRACE", "mapped files", "cgroup v2"));
 }
 
 TEST(Checks, EachCapabilityIsMissedByItsName) {
@@ -149,8 +149,23 @@ TEST(Checks, TheCapabilityOfOldStandsForThoseTakenOutOfIt) {
 
 TEST(Checks, APidNamespaceOfItsOwn) {
   HostFacts facts = Everything();
-  facts.process.host_pids = false;
+  facts.process.pids = PidNamespace::kOwn;
+  EXPECT_THAT(Complaints(facts), ElementsAre("pid namespace: limited"));
+  EXPECT_EQ(Find(facts, "pid namespace").lost, "processes outside of this container");
+}
+
+// `unshare --pid --fork` without --mount-proc.
+TEST(Checks, ThePidNamespaceOfProcIsAnother) {
+  HostFacts facts = Everything();
+  facts.process.pids = PidNamespace::kOtherProc;
   EXPECT_THAT(Complaints(facts), ElementsAre("pid namespace: missing"));
+  EXPECT_EQ(Find(facts, "pid namespace").advice, "mount -t proc proc /proc");
+}
+
+TEST(Checks, AUserNamespaceOfItsOwn) {
+  HostFacts facts = Everything();
+  facts.process.host_users = false;
+  EXPECT_THAT(Complaints(facts), ElementsAre("user namespace: missing"));
 }
 
 TEST(Checks, TheKernelsAnswerIsRepeated) {

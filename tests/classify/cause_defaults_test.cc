@@ -24,6 +24,7 @@ std::vector<NamedFrame> KernelOf(int32_t syscall) {
     case __NR_futex:
       return KernelFrames({"schedule", "futex_wait_queue", "__futex_wait", "futex_wait", "do_futex"});
     case __NR_nanosleep:
+    case __NR_clock_nanosleep:
       return KernelFrames({"schedule", "do_nanosleep", "hrtimer_nanosleep"});
     case __NR_semop:
     case __NR_semtimedop:

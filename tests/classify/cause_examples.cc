@@ -3,8 +3,8 @@
 namespace offcpu {
 namespace {
 
-// As they were recorded on Debian 12 (glibc 2.36, GCC 12, Rust 1.95, Go 1.19, OpenJDK 17, Abseil 20220623, Boost 1.74,
-// SQLite 3.40, musl 1.2.3), if nothing else is said.
+// As they were recorded on Debian 12 (glibc 2.36, GCC 12, Rust 1.95, Go 1.19, OpenJDK 17 and 25, Abseil 20220623,
+// Boost 1.74, SQLite 3.40, musl 1.2.3), if nothing else is said.
 const CauseExample kCauseExamples[] = {
     {"mutex", "libc: mutex", "libc.so.6!__lll_lock_wait < libc.so.6!pthread_mutex_lock < w!work"},
     {"mutex", "libc: mutex", "libc.so.6!__lll_lock_wait < libc.so.6!pthread_mutex_lock < libc.so.6!mtx_lock < w!work"},
@@ -136,6 +136,134 @@ const CauseExample kCauseExamples[] = {
      "libjvm.so!ObjectSynchronizer::wait < libjvm.so!JVM_MonitorWait"},
     {"park", "java: LockSupport.park",
      "libc.so.6! < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < libjvm.so!Unsafe_Park"},
+    {"once", "java: class",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!os::PlatformEvent::park < "
+     "libjvm.so!ObjectMonitor::wait < libjvm.so!InstanceKlass::initialize_impl < "
+     "libjvm.so!LinkResolver::resolve_static_call < libjvm.so!LinkResolver::resolve_invoke < "
+     "libjvm.so!InterpreterRuntime::resolve_invoke"},
+    {"join", "java: Thread.join",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!os::PlatformEvent::park < "
+     "libjvm.so!ObjectMonitor::wait < libjvm.so!ObjectSynchronizer::wait < libjvm.so!JVM_MonitorWait < "
+     "[jvm]!java.lang.Object.wait < [jvm]!java.lang.Thread.join < [jvm]!java.lang.Thread.join"},
+    {"mutex", "java: lock",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_timedwait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.LockSupport.parkNanos < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.tryAcquireNanos < "
+     "[jvm]!java.util.concurrent.locks.ReentrantLock$Sync.tryLockNanos"},
+    {"mutex", "java: lock",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await"},
+    {"mutex", "java: lock",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.LockSupport.park < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.reacquire < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await"},
+    {"park", "",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire < "
+     "[jvm]!Pools$$Lambda$16/0x00007f9f7c003cc8.call < [jvm]!Pools.lambda$start$1 < "
+     "[jvm]!Pools$$Lambda$7/0x00007f9f7c001c48.run"},
+    {"read-write lock", "java: read-write lock",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.LockSupport.park < [jvm]!java.util.concurrent.locks.StampedLock.acquireRead "
+     "< [jvm]!java.util.concurrent.locks.StampedLock.readLock"},
+    {"semaphore", "java: semaphore",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.acquireSharedInterruptibly < "
+     "[jvm]!java.util.concurrent.Semaphore.acquire"},
+    {"barrier", "java: latch, barrier",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_timedwait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.tryAcquireSharedNanos < "
+     "[jvm]!java.util.concurrent.CountDownLatch.await"},
+    {"barrier", "java: latch, barrier",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionNode.block < "
+     "[jvm]!java.util.concurrent.ForkJoinPool.managedBlock < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await < "
+     "[jvm]!java.util.concurrent.CyclicBarrier.dowait < [jvm]!java.util.concurrent.CyclicBarrier.await"},
+    {"barrier", "java: latch, barrier",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.LockSupport.park < [jvm]!java.util.concurrent.Phaser$QNode.block < "
+     "[jvm]!java.util.concurrent.ForkJoinPool.unmanagedBlock < "
+     "[jvm]!java.util.concurrent.ForkJoinPool.managedBlock < "
+     "[jvm]!java.util.concurrent.Phaser.internalAwaitAdvance < "
+     "[jvm]!java.util.concurrent.Phaser.arriveAndAwaitAdvance"},
+    {"future", "java: future",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.LockSupport.park < [jvm]!java.util.concurrent.FutureTask.awaitDone < "
+     "[jvm]!java.util.concurrent.FutureTask.get"},
+    {"future", "java: future",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.LockSupport.park < "
+     "[jvm]!java.util.concurrent.CompletableFuture$Signaller.block < "
+     "[jvm]!java.util.concurrent.ForkJoinPool.managedBlock < "
+     "[jvm]!java.util.concurrent.CompletableFuture.waitingGet < [jvm]!java.util.concurrent.CompletableFuture.get"},
+    {"future", "java: future",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.ForkJoinTask.awaitDone < [jvm]!java.util.concurrent.ForkJoinTask.awaitDone < "
+     "[jvm]!java.util.concurrent.ForkJoinTask.get"},
+    {"channel", "java: queue",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionNode.block < "
+     "[jvm]!java.util.concurrent.ForkJoinPool.managedBlock < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await < "
+     "[jvm]!java.util.concurrent.LinkedBlockingQueue.take"},
+    {"channel", "java: queue",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_timedwait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.LockSupport.parkNanos < "
+     "[jvm]!java.util.concurrent.SynchronousQueue$TransferStack.transfer < "
+     "[jvm]!java.util.concurrent.SynchronousQueue.poll"},
+    {"channel", "java: queue",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_timedwait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < [jvm]!java.util.concurrent.Exchanger.xchg < "
+     "[jvm]!java.util.concurrent.Exchanger.exchange"},
+    {"garbage collection", "java: garbage collection",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!os::PlatformMonitor::wait < "
+     "libjvm.so!Monitor::wait < libjvm.so!VMThread::wait_until_executed < libjvm.so!VMThread::execute < "
+     "libjvm.so!G1CollectedHeap::attempt_allocation_slow < libjvm.so!G1CollectedHeap::mem_allocate"},
+    {"safepoint", "java: stopping threads",
+     "libc.so.6!clock_nanosleep < libc.so.6!nanosleep < libjvm.so!os::naked_short_sleep < "
+     "libjvm.so!SafepointSynchronize::synchronize_threads < libjvm.so!SafepointSynchronize::begin",
+     __NR_clock_nanosleep},
+    {"safepoint", "java: safepoint",  // it has something done that all threads are stopped for
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!os::PlatformMonitor::wait < "
+     "libjvm.so!Monitor::wait < libjvm.so!VMThread::wait_until_executed < libjvm.so!VMThread::execute < "
+     "libjvm.so!JVM_DumpThreads"},
+    {"once", "java: class",  // Java 21 and later, by its source
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!PlatformMonitor::wait < "
+     "libjvm.so!Monitor::wait < libjvm.so!InstanceKlass::wait_for_initialization_to_be_completed"},
+    {"read-write lock", "java: read-write lock",  // where the method is not inlined, by its source
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.LockSupport.park < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer.acquireShared < "
+     "[jvm]!java.util.concurrent.locks.ReentrantReadWriteLock$ReadLock.lock"},
+    {"condition variable", "java: Condition.await",
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_timedwait < libjvm.so!Parker::park < "
+     "libjvm.so!Unsafe_Park < [jvm]!jdk.internal.misc.Unsafe.park < "
+     "[jvm]!java.util.concurrent.locks.LockSupport.parkNanos < "
+     "[jvm]!java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await < [jvm]!Pools.lambda$main$13"},
     {"safepoint", "java: safepoint",  // by its source
      "libc.so.6!syscall < libjvm.so!LinuxWaitBarrier::wait < libjvm.so!SafepointSynchronize::block"},
     {"condition variable", "libc: condition variable",  // of the virtual machine itself

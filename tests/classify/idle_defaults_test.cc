@@ -322,6 +322,8 @@ const Kernel& KernelOf(int32_t syscall) {
     case __NR_epoll_wait:
     case __NR_epoll_pwait:
       return poll;
+    case __NR_poll:
+      return ppoll;
     case __NR_nanosleep:
       return sleep;
     case __NR_pselect6:
@@ -350,10 +352,11 @@ std::vector<std::string_view> Split(std::string_view frames) {
 
 std::string_view IdleOf(const IdleExample& example) {
   static const IdlePatterns patterns = DefaultIdlePatterns();
+  static const Kernel kPipe = KernelFrames({"schedule", "anon_pipe_read", "vfs_read", "ksys_read", "do_syscall_64"});
   const IdleWait wait = {.process = example.process,
                          .thread = example.thread,
                          .syscall = example.syscall,
-                         .kernel = KernelOf(example.syscall)};
+                         .kernel = example.of_pipe ? kPipe : KernelOf(example.syscall)};
   const std::vector<NamedFrame> frames = Frames(Split(example.frames));
   for (const IdlePattern& pattern : patterns) {
     const auto matches = [&](const IdleStack& stack) { return MatchesStack(stack, frames); };
@@ -368,6 +371,7 @@ std::string_view IdleOf(const IdleExample& example) {
 std::vector<IdleExample> AllExamples() {
   std::vector<IdleExample> examples(std::begin(kExamples), std::end(kExamples));
   examples.insert(examples.end(), ScriptExamples().begin(), ScriptExamples().end());
+  examples.insert(examples.end(), PoolExamples().begin(), PoolExamples().end());
   return examples;
 }
 

@@ -15,10 +15,14 @@ struct IdleExample {
   std::string_view thread;
   int32_t syscall;
   std::string_view frames;  // from the leaf outwards
+  bool of_pipe = false;     // what it reads is no socket
 };
 
 // Examples of servers that run scripts and tasks of others, and of sshd; others are in idle_defaults_test.cc.
 std::span<const IdleExample> ScriptExamples();
+
+// Pools and event loops of Java, Python, C++ and Rust.
+std::span<const IdleExample> PoolExamples();
 
 }  // namespace offcpu
 

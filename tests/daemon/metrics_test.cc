@@ -153,5 +153,30 @@ TEST(MetricsTest, BlockedTimeIsByCauseAndWhetherItIsForWork) {
   EXPECT_THAT(text, Not(HasSubstr("cause=\"preempted\"")));
 }
 
+TEST(MetricsTest, ServicesAndContainersHaveTheirTimes) {
+  FakeKernel kernel;
+  const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
+  BlockedSums blocked;
+  blocked.groups.Add({{{.unit = "shop.service", .pod = "", .container = ""},
+                       {.blocked_ns = {{"lock", 2'000'000'000}}, .runnable_ns = 500'000'000}},
+                      {{.unit = "", .pod = "p1", .container = "c1"}, {.blocked_ns = {{"network", 1'000'000'000}}}}});
+  const std::string text = FormatMetrics(*recording, WindowExport(), blocked, HttpStats(), ControlStats(), "1");
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_group_blocked_seconds_total counter\n"
+                              "offcpud_group_blocked_seconds_total{unit=\"\",pod=\"p1\",container=\"c1\","
+                              "cause=\"network\"} 1\n"
+                              "offcpud_group_blocked_seconds_total{unit=\"shop.service\",pod=\"\",container=\"\","
+                              "cause=\"lock\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_group_runnable_seconds_total{unit=\"shop.service\",pod=\"\",container=\"\"} "
+                              "0.5\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_group_runnable_seconds_total{unit=\"[other]\",pod=\"\",container=\"\"} 0\n"));
+}
+
+TEST(MetricsTest, LossesAreThereOnceTheyHappen) {
+  FakeKernel kernel;
+  const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), ControlStats(), "1");
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_dropped_total counter\n# HELP offcpud_dropped_seconds_total"));
+}
+
 }  // namespace
 }  // namespace offcpu

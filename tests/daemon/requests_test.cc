@@ -82,6 +82,13 @@ TEST_F(RequestsTest, WhatIsNotKnownIsRefused) {
   EXPECT_EQ(requests_->Answer(post, [] { return false; }).status, 404);
 }
 
+TEST_F(RequestsTest, HealthIsOkWhileWindowsAreCut) {
+  const HttpResponse answer = Get("/healthz");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(*answer.body, "ok\n");
+  EXPECT_EQ(Refused("/healthz?deep=1"), "404 12 this offcpud does not know deep of /healthz\n");
+}
+
 TEST_F(RequestsTest, WhatIsNoNumberIsRefused) {
   for (const std::string target : {"/dump?pid=x", "/dump?since_ns=-1", "/dump?until_ns=18446744073709551616",
                                    "/dump?pid=", "/dump?pid=2147483648", "/stacks", "/stacks?pid=1x"})

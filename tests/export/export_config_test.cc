@@ -141,6 +141,10 @@ TEST(ExportConfigTest, MistakesAreNamed) {
   EXPECT_THAT(ErrorOf({.profiles_endpoint = "ftp://c"}), HasSubstr("export.profiles_endpoint: this is no URL"));
   EXPECT_THAT(ErrorOf({}, {{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:99999"}}),
               HasSubstr("OTEL_EXPORTER_OTLP_ENDPOINT: this is no URL"));
+  EXPECT_EQ(ErrorOf({.endpoint = "http://c:4317"}),
+            "export.endpoint: 4317 is the port for gRPC, and this is sent by HTTP: write http://c:4318");
+  EXPECT_EQ(ErrorOf({}, {{"OTEL_EXPORTER_OTLP_ENDPOINT", "https://me:secret@c:4317/x"}}),
+            "OTEL_EXPORTER_OTLP_ENDPOINT: 4317 is the port for gRPC, and this is sent by HTTP: write https://c:4318");
   const ExportSettings on = {.endpoint = "http://c"};
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL", "grpc"}}),
               HasSubstr("OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL: there is http/protobuf only, not grpc"));

@@ -170,13 +170,6 @@ TEST_F(Cli, WritesWhatThereIsThoughItIsToldTwice) {
   EXPECT_NE(ReadFile(Path("out.folded")), "");
 }
 
-TEST_F(Cli, RefusesAPidNamespaceOfItsOwn) {
-  const std::unique_ptr<Program> program =
-      Start({"unshare", "--pid", "--fork", "--mount-proc", BinDirectory() + "/offcpu", "record", "0.1"});
-  EXPECT_EQ(program->Wait(), kNoSupport);
-  EXPECT_THAT(ReadFile(Path("stderr")), HasSubstr("pid namespace"));
-}
-
 TEST_F(Cli, NoSuchProcess) {
   EXPECT_EQ(Run({"record", "-p", "4194304", "-o", Path("out.folded"), "1"}), kBadUsage);
   ExpectOneLineError("4194304");

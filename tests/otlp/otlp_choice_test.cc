@@ -65,7 +65,7 @@ TEST(OtlpChoiceTest, TimeOffTheCpuIsOneProfileInTwoPhases) {
     OtlpReader::Texts attributes = reader.Attributes(sample.attribute_indices());
     EXPECT_THAT(attributes, ElementsAre(Key("offcpu.phase")));
     ns[attributes["offcpu.phase"]] += sample.values(0);
-    EXPECT_THAT(reader.Functions(sample), ElementsAre("pipe_read", "read", "loop", "app+0x3006"));
+    EXPECT_THAT(reader.Functions(sample), ElementsAre("pipe_read", "read", "loop", ""));
   }
   EXPECT_THAT(ns, ElementsAre(Pair("blocked", 5000), Pair("runnable", 1)));
 }
@@ -121,6 +121,39 @@ TEST(OtlpChoiceTest, AServiceIsNamedByItsProgram) {
   options.service_name = "shop";
   EXPECT_THAT(ResourceOf(one, options),
               IsSupersetOf({Pair("service.name", "shop"), Pair("process.executable.name", "fifteen-bytes-long")}));
+}
+
+// What a process says of itself first, what follows from its program last.
+TEST(OtlpChoiceTest, AServiceIsNamedByWhatKnowsItBest) {
+  RecordedProfile one = OneReader();
+  ProcessInfo& process = one.profile.processes[0];
+  const auto service = [&one] { return ResourceOf(one)["service.name"]; };
+  process.executable = "/usr/bin/java";
+  EXPECT_EQ(service(), "java");
+  process.service.script = "com.example.Shop";
+  EXPECT_EQ(service(), "com.example.Shop");
+  one.profile.control_groups = {"/system.slice/shop.service"};
+  one.profile.rows[0].control_group = 1;
+  EXPECT_EQ(service(), "shop");
+  process.service.declared = "cart";
+  EXPECT_EQ(service(), "cart");
+  EXPECT_EQ(ResourceOf(one)["process.executable.name"], "java");
+  OtlpOptions options;
+  options.service_name = "all";
+  EXPECT_EQ(ResourceOf(one, options)["service.name"], "all");
+}
+
+// What runs programs of any kind names none of them.
+TEST(OtlpChoiceTest, OnlyServicesOfSystemdNameAService) {
+  const auto service = [](const std::string& unit) {
+    RecordedProfile one = OneReader();
+    one.profile.control_groups = {"/x.slice/" + unit};
+    one.profile.rows[0].control_group = 1;
+    return ResourceOf(one)["service.name"];
+  };
+  EXPECT_EQ(service("postgresql@15-main.service"), "postgresql@15-main");
+  for (const char* unit : {"user@1000.service", "run-u12.service", "session-1.scope", "init.scope", "docker-ab.scope"})
+    EXPECT_EQ(service(unit), "server") << unit;
 }
 
 TEST(OtlpChoiceTest, NumbersOfThreadsOfTheKernelAreNotInNames) {

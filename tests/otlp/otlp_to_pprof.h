@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "classify/system_calls.h"
 #include "gtest/gtest.h"
 #include "labels/stack_labels.h"
@@ -144,6 +145,13 @@ class OtlpToProfile {
     auto operator<=>(const Place&) const = default;
   };
 
+  // A frame without a name is its file and address, which is what pprof calls it.
+  static std::string NameOf(const OtlpReader& reader, const otlp::Location& location, const Module* module) {
+    if (location.lines_size() != 0 || module == nullptr) return reader.Function(location);
+    const std::string file = module->path.substr(module->path.rfind('/') + 1);
+    return absl::StrCat(file, "+0x", absl::Hex(location.address()));
+  }
+
   std::pair<uint32_t, uint32_t> Stacks(const OtlpReader& reader, const Texts& attributes, const otlp::Sample& sample) {
     std::vector<Place> kernel;
     std::vector<Place> user;
@@ -151,7 +159,7 @@ class OtlpToProfile {
       const Module* module = ModuleOf(reader, *location);
       const bool in_kernel = module != nullptr && module->path == kKernelMapping;
       EXPECT_TRUE(user.empty() || !in_kernel);
-      (in_kernel ? kernel : user).push_back({module, location->address(), reader.Function(*location)});
+      (in_kernel ? kernel : user).push_back({module, location->address(), NameOf(reader, *location, module)});
     }
     return {Kernel(kernel, Get(attributes, "offcpu.no_kernel_stack")), User(user, attributes)};
   }

@@ -481,6 +481,24 @@ TEST_F(WindowsTest, AWaitThatIsCutHasItsWakerWhereItEnds) {
   }
 }
 
+// They have no number here: nobody asks what they are.
+TEST_F(WindowsTest, WakersOutsideOfThePidNamespaceAreOneProcess) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 400, .end_ns = kStart + 400};
+  IntervalEvent event = Interval(wait, 77);
+  event.wakers = {{.comm = "outside", .missing = NoUserStack::kNotAsked, .kernel_stack = 6}};
+  pipeline_->Handle(event);
+  Settle();
+  const Profile profile = pipeline_->Finish({});
+  ASSERT_EQ(profile.rows.size(), 1u);
+  const WakerLink& waker = profile.wakers.at(0).at(0);
+  EXPECT_EQ(profile.processes[waker.process].key.pid, 0);
+  EXPECT_EQ(profile.processes[waker.process].name, "outside of the container");
+  EXPECT_EQ(profile.comms[waker.comm], "outside");
+  EXPECT_EQ(profile.user_stacks[waker.user_stack].missing, NoUserStack::kNotAsked);
+  EXPECT_EQ(processes_->looks_taken(0), 0);
+}
+
 TEST_F(WindowsTest, AStayThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 400, .end_ns = kStart + 400};

@@ -51,6 +51,7 @@ complete -c offcpu -n '__fish_seen_subcommand_from top' -l interval -x -d 'From 
 complete -c offcpu -n '__fish_seen_subcommand_from top' -s n -l count -x -d 'Refresh so often, then end'
 complete -c offcpu -n '__fish_seen_subcommand_from report dump' -l since -x -d 'Not what ended before'
 complete -c offcpu -n '__fish_seen_subcommand_from report dump' -l until -x -d 'Not what began later'
+complete -c offcpu -n '__fish_seen_subcommand_from status' -l health -d 'Whether it is well'
 complete -c offcpu -n '__fish_seen_subcommand_from top stacks status doctor sframe' -l json -d 'For scripts'
 complete -c offcpu -n '__fish_seen_subcommand_from top stacks dump status' -l socket -r -F -d 'Where the service listens'
 complete -c offcpu -n '__fish_seen_subcommand_from sframe' -l dump -d 'Write every function and row'

@@ -11,6 +11,7 @@ _Bool host_has_field(const char *text);
 #define bpf_core_field_exists(field...) host_has_field(#field)
 #define bpf_core_field_offset(type, field) __builtin_offsetof(type, field)
 #define bpf_core_type_id_kernel(type) 0
+#define bpf_core_type_size(type) sizeof(type)
 
 #define bpf_core_read(to, bytes, from) bpf_probe_read_kernel(to, bytes, from)
 
