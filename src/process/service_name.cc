@@ -35,7 +35,7 @@ std::string_view WithoutBlanks(std::string_view text) {
 }
 
 // "%2C" is a comma.
-std::string Unescaped(std::string_view text) {
+std::string PercentDecoded(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool is_escaped =
@@ -56,7 +56,7 @@ std::string ServiceAmong(std::string_view attributes) {
   for (const std::string_view attribute : SplitAt(',', attributes)) {
     const size_t equals = attribute.find('=');
     if (equals == std::string_view::npos || WithoutBlanks(attribute.substr(0, equals)) != kKey) continue;
-    return Unescaped(WithoutBlanks(attribute.substr(equals + 1)));
+    return PercentDecoded(WithoutBlanks(attribute.substr(equals + 1)));
   }
   return "";
 }
