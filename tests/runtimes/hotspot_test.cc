@@ -173,6 +173,36 @@ TEST_P(HotSpotWalk, WalkThroughProvenCodeIsOneThatBpfProgramsMayMake) {
   EXPECT_EQ(other.made[1].shown_values, (std::array<uint64_t, 2>{vm_.BytecodeOf(caller_) + 4, caller_}));
 }
 
+// Stacks that were walked before keep theirs.
+TEST_P(HotSpotWalk, FunctionsBeyondTheLimitAreInAnotherList) {
+  MakeStack(compiled_ + 0x20);
+  const std::shared_ptr<HotSpot> vm = Open();
+  vm->Read(vm_.memory(), {});
+  const UserStack before = Walk(*vm, 1000);
+  vm->Read(vm_.memory(), {});
+  const std::vector<std::string> names = NamesOf(before);
+  {
+    FrameState state;
+    state.machine = &kX86_64;
+    state.pc = interpreter_ + 0x100;
+    state.fp = At(20);
+    state.exact = false;
+    const std::unique_ptr<MadeCode> code = vm->CodeAt(1000);
+    for (uint64_t bcp = 0; bcp < kMaxJavaFunctions; ++bcp) {
+      Word(20 - 8, bcp);
+      const SpanMemory memory(kStack, stack_);
+      code->Find(state, {.memory = memory, .begin = kStack, .end = kStack + stack_.size()});
+    }
+  }
+  vm->Read(vm_.memory(), {});
+  MakeStack(compiled_ + 0x20);
+  const UserStack after = Walk(*vm, 1000);
+  vm->Read(vm_.memory(), {});
+  EXPECT_NE(after.frames[1].code, before.frames[1].code);
+  EXPECT_EQ(NamesOf(after), names);
+  EXPECT_EQ(NamesOf(before), names);
+}
+
 TEST_P(HotSpotWalk, WalkOfWhichMoreHasDecidedIsNoneThatBpfProgramsMayMake) {
   const std::shared_ptr<HotSpot> vm = Open();
   vm->Read(vm_.memory(), {});

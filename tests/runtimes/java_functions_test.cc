@@ -134,6 +134,32 @@ TEST_P(JavaFunctionsAfter, AnUnloadAtAnUnknownMomentNothingNewHasAName) {
   EXPECT_FALSE(functions.HasUnread());
 }
 
+// A stack of an unknown moment takes no name away from one of a known moment.
+TEST_P(JavaFunctionsAfter, AnUnloadAtAnUnknownMomentWhatIsToBeReadIsReadStill) {
+  const uint64_t method = vm_.AddMethod({});
+  JavaFunctions functions;
+  const uint64_t number = functions.Interpreted(method, vm_.BytecodeOf(method), 5);
+  EXPECT_EQ(functions.Interpreted(method, vm_.BytecodeOf(method), std::nullopt), JavaFunctions::kUnloaded);
+  Read(functions);
+  EXPECT_EQ(NameOf(functions, number), Inventory());
+}
+
+// What a name takes is given back when another one takes its place.
+TEST_P(JavaFunctionsAfter, AnUnloadNamesTakeNoMoreRoomThanTheyAreLong) {
+  const uint64_t method = vm_.AddMethod({});
+  uint32_t scope = static_cast<uint32_t>(scopes_.size());
+  for (const uint32_t value : {0u, 1u, 1u}) Put(value);
+  const Blob blob = BlobAt(vm_.AddBlob(
+      {.method = method, .pcs = {{0x20, static_cast<int32_t>(scope)}}, .scopes = scopes_, .metadata = {method}}));
+  JavaFunctions once, twice;
+  once.Compiled(blob, blob.begin + 0x20, /*exact=*/false, 5);
+  twice.Compiled(blob, blob.begin + 0x20, /*exact=*/false, std::nullopt);
+  twice.Compiled(blob, blob.begin + 0x20, /*exact=*/false, 5);
+  Read(once);
+  Read(twice);
+  EXPECT_EQ(once.memory.bytes(), twice.memory.bytes());
+}
+
 TEST_P(JavaFunctionsAfter, AnUnloadWhileNamesAreReadNoneIsKept) {
   const uint64_t method = vm_.AddMethod({});
   JavaFunctions functions;

@@ -25,7 +25,7 @@ BlobKind KindOf(std::string_view name) {
 }
 
 // A block that is free or of another size has another beginning, and no method has another one's number. Other blobs
-// are told by their names: those that have one name have one form.
+// have names, and all blobs of one name have frames of one form.
 CodeStamp StampOf(const HotSpotLayout& layout, const Memory& read, uint64_t begin, const Blob& blob) {
   const VmNumber& number = blob.is_method() ? layout.nmethod_compile_id : layout.blob_name;
   CodeStamp stamp = {.address = begin, .offset = static_cast<uint32_t>(layout.block_bytes + number.offset)};

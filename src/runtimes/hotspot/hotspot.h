@@ -70,7 +70,7 @@ class HotSpot final : public Runtime {
     std::lock_guard lock(mutex_);
     return functions_;
   }
-  // How many classes have been unloaded, as it is known then for stacks of that time; nothing: it cannot be read.
+  // Reads how many classes have been unloaded, and notes the time of it. Nothing: it cannot be read.
   std::optional<uint64_t> ReadUnloads(const Memory& memory);
   // Nothing: that is not known.
   std::optional<uint64_t> UnloadsAt(uint64_t ns) const;

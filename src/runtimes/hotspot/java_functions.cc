@@ -48,8 +48,7 @@ std::optional<uint64_t> JavaFunctions::FindNumber(const Key& key, std::optional<
       break;
     case Kind::kInterpreted:
       if (!function.is_read && function.unloads != unloads) {
-        Name(function, Only(kJavaUnloaded));
-        numbers_.erase(known);
+        if (unloads) numbers_.erase(known);  // it stays without a name, as its reading comes too late
         return std::nullopt;
       }
       Want(known->second);
@@ -73,7 +72,8 @@ uint64_t JavaFunctions::Intern(const Key& key, const Blob* blob, std::optional<u
   } else if (unloads) {
     Want(number);
   } else {
-    function.lines = Only(kJavaUnloaded);
+    Name(function, Only(kJavaUnloaded));
+    function.is_read = false;
   }
   return number;
 }
