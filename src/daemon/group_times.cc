@@ -12,11 +12,6 @@
 namespace offcpu {
 namespace {
 
-// Scopes are logins and the like, and users' managers and what systemd-run starts run programs of any kind.
-bool NamesAService(std::string_view unit) {
-  return unit.ends_with(".service") && !unit.starts_with("user@") && !unit.starts_with("run-");
-}
-
 TimeGroup GroupOf(const NamedProfile& profile, const NamedRow& row) {
   const std::string& container = profile.processes[row.process].container;
   if (row.control_group == 0) return {.unit = "", .pod = "", .container = container};
@@ -50,16 +45,16 @@ std::map<TimeGroup, GroupTime> GroupTimesOf(const NamedProfile& profile) {
   return times;
 }
 
-void TopGroups::Tell(const TimeGroup& group, const GroupTime& time) {
-  if (told_.size() == kMost) {
+void TopGroups::Show(const TimeGroup& group, const GroupTime& time) {
+  if (shown_.size() == kMost) {
     const auto least = std::min_element(recent_ns_.begin(), recent_ns_.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
     if (least->second >= time.total_ns()) return others_.Add(time);
-    others_.Add(told_[least->first]);
-    told_.erase(least->first);
+    others_.Add(shown_[least->first]);
+    shown_.erase(least->first);
     recent_ns_.erase(least);
   }
-  told_.emplace(group, time);
+  shown_.emplace(group, time);
   recent_ns_.emplace(group, time.total_ns());
 }
 
@@ -67,8 +62,8 @@ void TopGroups::Add(const std::map<TimeGroup, GroupTime>& window) {
   for (auto& [group, ns] : recent_ns_) ns /= 2;
   std::vector<std::pair<uint64_t, const TimeGroup*>> fresh;
   for (const auto& [group, time] : window) {
-    const auto known = told_.find(group);
-    if (known == told_.end()) {
+    const auto known = shown_.find(group);
+    if (known == shown_.end()) {
       fresh.emplace_back(time.total_ns(), &group);
       continue;
     }
@@ -76,7 +71,7 @@ void TopGroups::Add(const std::map<TimeGroup, GroupTime>& window) {
     recent_ns_[group] += time.total_ns();
   }
   std::sort(fresh.begin(), fresh.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (const auto& [ns, group] : fresh) Tell(*group, window.at(*group));
+  for (const auto& [ns, group] : fresh) Show(*group, window.at(*group));
 }
 
 }  // namespace offcpu

@@ -1,6 +1,6 @@
 // Where the time of services, containers and pods went: of those with the most of it, so that an alert can say which of
-// them waits for what. All others are one sum, so the number of series is bounded. A group with more time than the
-// least of those that are told takes its place, and what that one had goes to the others.
+// them waits for what. All others are one sum, so the number of series is bounded. If a new group has more time in a
+// window than the least of those shown, it takes that one's place, whose time goes to the others.
 //
 // Plain values; one thread at a time.
 #ifndef OFFCPU_DAEMON_GROUP_TIMES_H_
@@ -41,13 +41,13 @@ class TopGroups {
   static constexpr size_t kMost = 50;
 
   void Add(const std::map<TimeGroup, GroupTime>& window);
-  const std::map<TimeGroup, GroupTime>& told() const { return told_; }
+  const std::map<TimeGroup, GroupTime>& shown() const { return shown_; }
   const GroupTime& others() const { return others_; }
 
  private:
-  void Tell(const TimeGroup& group, const GroupTime& time);
+  void Show(const TimeGroup& group, const GroupTime& time);
 
-  std::map<TimeGroup, GroupTime> told_;
+  std::map<TimeGroup, GroupTime> shown_;
   std::map<TimeGroup, uint64_t> recent_ns_;  // of each of them; what is older counts for less
   GroupTime others_;
 };

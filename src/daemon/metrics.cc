@@ -136,10 +136,10 @@ void AddGroups(const TopGroups& groups, Families& to) {
       to.Value(static_cast<double>(ns) / kNsPerSecond, of_cause);
     }
   };
-  for (const auto& [group, time] : groups.told()) add_blocked(group, time);
+  for (const auto& [group, time] : groups.shown()) add_blocked(group, time);
   add_blocked(others, groups.others());
   to.Counter("offcpud_group_runnable_seconds_total", "Time that the threads of the same waited for a CPU.");
-  for (const auto& [group, time] : groups.told())
+  for (const auto& [group, time] : groups.shown())
     to.Value(static_cast<double>(time.runnable_ns) / kNsPerSecond, labels(group));
   to.Value(static_cast<double>(groups.others().runnable_ns) / kNsPerSecond, labels(others));
 }

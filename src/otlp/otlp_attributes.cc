@@ -1,10 +1,9 @@
 #include "otlp/otlp_attributes.h"
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "bytes/name_numbers.h"
 #include "bytes/utf8.h"
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
+#include "process/control_groups.h"
 
 namespace offcpu {
 namespace {
@@ -36,28 +35,10 @@ std::string ProgramOf(const RowLabelValues& row) {
   return WithoutNumbers(row[static_cast<size_t>(RowLabel::kProcess)].text);
 }
 
-// "session-*.scope" of "session-12.scope", and "run-*.service" of what systemd-run starts: of units that systemd makes
-// for a moment each would be a series of its own. Others stay as they are.
-std::string UnitOf(std::string_view unit) {
-  const size_t dot = unit.rfind('.');
-  for (const std::string_view prefix : {"session-", "run-"}) {
-    if (!unit.starts_with(prefix) || dot == std::string_view::npos || dot <= prefix.size()) continue;
-    const std::string_view made = unit.substr(prefix.size(), dot - prefix.size());
-    const bool is_numbered = made.find_first_of("0123456789") != std::string_view::npos &&
-                             made.substr(1).find_first_not_of("0123456789abcdefi-") == std::string_view::npos;
-    if (is_numbered) return absl::StrCat(std::string(prefix), "*", std::string(unit.substr(dot)));
-  }
-  return std::string(unit);
-}
-
-// "nginx" of "nginx.service". Users' managers, and units that systemd makes for a moment, are what runs programs of any
-// kind.
-std::string ServiceOfUnit(const RowLabelValues& row) {
-  constexpr std::string_view kSuffix = ".service";
-  const std::string unit = UnitOf(row[static_cast<size_t>(RowLabel::kUnit)].text);
-  const bool is_named = absl::EndsWith(unit, std::string(kSuffix)) && !absl::StartsWith(unit, "user@") &&
-                        unit.find('*') == std::string::npos;
-  return is_named ? unit.substr(0, unit.size() - kSuffix.size()) : "";
+// "nginx" of "nginx.service".
+std::string ServiceOf(const RowLabelValues& row) {
+  const std::string_view unit = row[static_cast<size_t>(RowLabel::kUnit)].text;
+  return NamesAService(unit) ? std::string(unit.substr(0, unit.rfind('.'))) : "";
 }
 
 OtlpProfiles::Frame Framed(const resource::Resource& of, std::string_view default_type) {
@@ -87,7 +68,7 @@ OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string&
   resource::Resource of;
   SetText(kOtlpHost, host, &of);
   SetText(kOtlpService, kUnknownService, &of);
-  for (const std::string& named : {name, names.script, ServiceOfUnit(row), names.declared, service})
+  for (const std::string& named : {name, names.script, ServiceOf(row), names.declared, service})
     SetText(kOtlpService, named, &of);  // the last one that is there counts
   SetText(kOtlpExecutable, name, &of);
   VisitLabels(row, [&](const RowLabelInfo& info, const RowLabelValue& value) {
@@ -95,7 +76,7 @@ OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string&
     if (info.is_number) {
       ValueOf(info.attribute, &of)->set_int_value(value.number);
     } else if (info.label == RowLabel::kUnit && !wanted.Has(RowLabel::kControlGroup)) {
-      SetText(info.attribute, UnitOf(value.text), &of);
+      SetText(info.attribute, UnitWithoutNumber(value.text), &of);
     } else {
       SetText(info.attribute, value.text, &of);
     }

@@ -111,4 +111,20 @@ ControlGroupNames NamesInControlGroup(std::string_view path) {
   return names;
 }
 
+std::string UnitWithoutNumber(std::string_view unit) {
+  const size_t dot = unit.rfind('.');
+  for (const std::string_view prefix : {"session-", "run-"}) {
+    if (!unit.starts_with(prefix) || dot == std::string_view::npos || dot <= prefix.size()) continue;
+    const std::string_view made = unit.substr(prefix.size(), dot - prefix.size());
+    const bool is_numbered = made.find_first_of("0123456789") != std::string_view::npos &&
+                             made.substr(1).find_first_not_of("0123456789abcdefi-") == std::string_view::npos;
+    if (is_numbered) return absl::StrCat(std::string(prefix), "*", std::string(unit.substr(dot)));
+  }
+  return std::string(unit);
+}
+
+bool NamesAService(std::string_view unit) {
+  return unit.ends_with(".service") && !unit.starts_with("user@") && UnitWithoutNumber(unit) == unit;
+}
+
 }  // namespace offcpu

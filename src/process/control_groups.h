@@ -55,6 +55,14 @@ struct ControlGroupNames {
 };
 ControlGroupNames NamesInControlGroup(std::string_view path);
 
+// "session-*.scope" of "session-12.scope", and "run-*.service" of what systemd-run starts: of units that systemd makes
+// for a moment each would be a series of its own. Others stay as they are.
+std::string UnitWithoutNumber(std::string_view unit);
+
+// Does the name of a unit say which service its threads are? Scopes are logins and the like; users' managers, and units
+// that systemd makes for a moment, run programs of any kind.
+bool NamesAService(std::string_view unit);
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_PROCESS_CONTROL_GROUPS_H_

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "process/proc_file.h"
@@ -34,12 +35,13 @@ std::string_view WithoutBlanks(std::string_view text) {
   return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
+bool IsHexDigit(char c) { return absl::ascii_isxdigit(static_cast<unsigned char>(c)); }
+
 // "%2C" is a comma.
 std::string PercentDecoded(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_escaped =
-        text[i] == '%' && i + 2 < text.size() && std::isxdigit(text[i + 1]) != 0 && std::isxdigit(text[i + 2]) != 0;
+    const bool is_escaped = text[i] == '%' && i + 2 < text.size() && IsHexDigit(text[i + 1]) && IsHexDigit(text[i + 2]);
     if (is_escaped) {
       plain += absl::HexStringToBytes({text.data() + i + 1, 2});
       i += 2;
@@ -61,7 +63,7 @@ std::string ServiceAmong(std::string_view attributes) {
   return "";
 }
 
-// How an interpreter is told what to run.
+// The arguments of a program that runs scripts. Each list of options has a blank around each of them.
 struct Interpreter {
   std::string_view name;                       // of the program, without a version
   std::string_view is_text;                    // options behind which comes the text itself: there is no script

@@ -5,7 +5,7 @@
 #define SP (STACK + 0x10000)
 #define MADE 0x7f0000001000ULL	/* a return address in made code */
 #define NATIVE 0x500000ULL	/* one in code that is mapped */
-#define BLOCK 0x7f0000000f80ULL /* where the version is told: 16 bytes, and 4 more */
+#define BLOCK 0x7f0000000f80ULL /* has the version: 16 bytes, and 4 more */
 #define BEHIND 0x40		/* from there on */
 #define KEPT_SP (1ULL << 60)
 #define VERSIONED (1ULL << 61)

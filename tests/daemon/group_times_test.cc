@@ -85,7 +85,7 @@ std::map<TimeGroup, GroupTime> Full() {
 
 uint64_t Total(const TopGroups& groups) {
   uint64_t total = groups.others().total_ns();
-  for (const auto& [group, time] : groups.told()) total += time.total_ns();
+  for (const auto& [group, time] : groups.shown()) total += time.total_ns();
   return total;
 }
 
@@ -93,9 +93,9 @@ TEST(TopGroups, AreSumsOfAllWindows) {
   TopGroups groups;
   groups.Add({{Unit(1), Locked(5)}});
   groups.Add({{Unit(1), {.blocked_ns = {{"lock", 2}, {"sleep", 1}}, .runnable_ns = 9}}});
-  ASSERT_EQ(groups.told().size(), 1u);
-  EXPECT_THAT(groups.told().at(Unit(1)).blocked_ns, ElementsAre(Pair("lock", 7), Pair("sleep", 1)));
-  EXPECT_EQ(groups.told().at(Unit(1)).runnable_ns, 9u);
+  ASSERT_EQ(groups.shown().size(), 1u);
+  EXPECT_THAT(groups.shown().at(Unit(1)).blocked_ns, ElementsAre(Pair("lock", 7), Pair("sleep", 1)));
+  EXPECT_EQ(groups.shown().at(Unit(1)).runnable_ns, 9u);
   EXPECT_EQ(groups.others().total_ns(), 0u);
 }
 
@@ -105,8 +105,8 @@ TEST(TopGroups, AtTheLimitThoseWithLessAreOneSum) {
   window[Unit(100)] = Locked(3);
   window[Unit(101)] = Locked(4);
   groups.Add(window);
-  EXPECT_EQ(groups.told().size(), TopGroups::kMost);
-  EXPECT_FALSE(groups.told().contains(Unit(100)));
+  EXPECT_EQ(groups.shown().size(), TopGroups::kMost);
+  EXPECT_FALSE(groups.shown().contains(Unit(100)));
   EXPECT_THAT(groups.others().blocked_ns, ElementsAre(Pair("lock", 7)));
 }
 
@@ -114,10 +114,10 @@ TEST(TopGroups, OneWithMoreTakesThePlaceOfTheLeast) {
   TopGroups groups;
   groups.Add(Full());
   groups.Add({{Unit(100), Locked(501)}});  // the least had 1000, which is half by now
-  EXPECT_TRUE(groups.told().contains(Unit(100)));
-  EXPECT_FALSE(groups.told().contains(Unit(0)));
+  EXPECT_TRUE(groups.shown().contains(Unit(100)));
+  EXPECT_FALSE(groups.shown().contains(Unit(0)));
   EXPECT_THAT(groups.others().blocked_ns, ElementsAre(Pair("lock", 1000)));
-  EXPECT_EQ(groups.told().size(), TopGroups::kMost);
+  EXPECT_EQ(groups.shown().size(), TopGroups::kMost);
 }
 
 TEST(TopGroups, NoTimeIsLost) {
@@ -132,7 +132,7 @@ TEST(TopGroups, NoTimeIsLost) {
     }
     groups.Add(times);
     EXPECT_EQ(Total(groups), added);
-    EXPECT_LE(groups.told().size(), TopGroups::kMost);
+    EXPECT_LE(groups.shown().size(), TopGroups::kMost);
   }
 }
 
