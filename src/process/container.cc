@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "process/directory_tree.h"
 
 namespace offcpu {
@@ -33,12 +34,7 @@ std::string_view IdOfComponent(std::string_view component) {
 }
 
 // "my\x2dname": systemd writes so what means something else in the name of a unit.
-std::string Unescaped(std::string_view name) {
-  constexpr std::string_view kDash = "\\x2d";
-  std::string plain(name);
-  for (size_t at = 0; (at = plain.find(kDash, at)) != std::string::npos; ++at) plain.replace(at, kDash.size(), "-");
-  return plain;
-}
+std::string Unescaped(std::string_view name) { return absl::StrReplaceAll(std::string(name), {{"\\x2d", "-"}}); }
 
 // `name` without what it begins and ends with; nothing if it does not, or if nothing is left.
 std::optional<std::string_view> Within(std::string_view name, std::string_view prefix, std::string_view suffix) {
