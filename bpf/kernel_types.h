@@ -56,6 +56,7 @@ enum bpf_map_type {
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400 /* with TASK_UNINTERRUPTIBLE: idle */
 
+#define VM_READ 0x1
 #define VM_WRITE 0x2
 #define VM_EXEC 0x4
 #define VM_SHARED 0x8

@@ -10,7 +10,7 @@
 #include "machine.bpf.h"
 #include "untrusted.bpf.h"
 
-/* The mapping that a thread's stack pointer was in at its last capture. */
+/* The mapping that a thread's stack pointer was in at its last capture, with those that continue it. */
 struct stack_mapping {
 	__u64 begin, end; /* equal: none is known, or it is a device */
 	__u64 sequence;	  /* code_sequence() then */

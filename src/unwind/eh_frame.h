@@ -33,8 +33,6 @@ class EhFrameTable final : public RowTable {
   // whose CIE no other one has.
   size_t bytes() const override;
   static constexpr size_t kBytesPerEntry = 256;
-  // libdw executes no more than this of an entry, over and over, to tell where a register was in earlier rows of it.
-  static constexpr size_t kMaxEarlierBytes = 128 << 10;
   // At most what Open takes for a table.
   static size_t Estimate(std::span<const std::byte> table);
 

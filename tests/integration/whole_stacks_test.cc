@@ -139,12 +139,29 @@ TEST_P(FarStacks, BecomeWhole) {
 INSTANTIATE_TEST_SUITE_P(
     Places, FarStacks,
     testing::Values(FarStack{"frame_of_1_mib", {"far_stacks", "--seconds", "90", "large", "1048576"}, {"large_frame"}},
+                    FarStack{"split", {"far_stacks", "--seconds", "90", "split"}, {"split_frame"}},
                     FarStack{"handler", {"far_stacks", "--seconds", "90", "handler"}, {"first_handler"}},
                     FarStack{"handler_in_handler",
                              {"far_stacks", "--seconds", "90", "handler_in_handler"},
                              {"first_handler", "second_handler"}},
                     FarStack{"handler_32", {"far_stacks_32", "--seconds", "90", "handler"}, {}}),
     [](const testing::TestParamInfo<FarStack>& stack) { return stack.param.name; });
+
+// Code that calls nobody keeps where its frame ends below its stack pointer.
+TEST(WholeStacks, OfCodeThatUsesTheRedZone) {
+  const std::unique_ptr<Target> target = Target::Start({"red_zone", "--seconds", "90"});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config = Unthrottled({target->pid()});
+  config.oncpu_hz = 997;
+  uint64_t whole = 0;  // samples
+  RecordUntil(config, *target, [&whole](const Recording& window) {
+    for (const StackRow& row : window.Rows([](const StackRow& row) { return row.Has("red_zone_leaf"); })) {
+      EXPECT_NE(row.user->end, EndReason::kBadMemory) << row.Text();
+      if (row.complete() && row.Calls({"_start", "main", "outer", "red_zone_leaf"})) whole += row.row->samples;
+    }
+    return whole >= 20;
+  });
+}
 
 // A stack that makecontext has made: the function that entered it is not shown as caller.
 TEST(WholeStacks, OfContextsEndAtTheirBase) {
