@@ -53,8 +53,8 @@ class Module : public CodeObject {
   std::vector<CodeRange> code;
   // Where a program or a dynamic linker begins, a link-time address; 0 in other libraries, where it has no meaning.
   uint64_t entry = 0;
-  ModuleTable eh_frame_hdr;  // PT_GNU_EH_FRAME
-  ModuleTable eh_frame;      // through its zero terminator or the end of its segment
+  ModuleTable eh_frame_hdr;  // PT_GNU_EH_FRAME, with its search table
+  ModuleTable eh_frame;      // as far as its entries follow one another, and what the search table names besides
   ModuleTable sframe;        // PT_GNU_SFRAME, else the section of that name; as found, not parsed here
   ModuleTable debug_frame;   // the section of that name of the file, which is not mapped; uncompressed
   ModuleTable text;          // .text, if hardly any table describes it: see return_path.h

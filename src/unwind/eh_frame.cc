@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "process/elf/eh_frame_hdr.h"
 #include "unwind/eh_frame_index.h"
 
 namespace offcpu {
@@ -273,8 +274,9 @@ FindOutcome EhFrameTable::Impl::RowAt(uint64_t address, Row* row) {
 EhFrameTable::EhFrameTable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 EhFrameTable::~EhFrameTable() = default;
 
-std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table, const Machine& machine) {
-  std::optional<EhFrameIndex> index = IndexEhFrame(table, machine);
+std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table, const Machine& machine,
+                                                 const ModuleTable& header) {
+  std::optional<EhFrameIndex> index = IndexEhFrame(table, machine, header);
   if (!index) return nullptr;
   auto impl = std::make_unique<Impl>();
   impl->machine = &machine;
@@ -321,10 +323,11 @@ size_t EhFrameTable::bytes() const {
   return impl_->image.capacity() + impl_->index.fdes.capacity() * sizeof(FdeSpan) + impl_->expression_bytes;
 }
 
-size_t EhFrameTable::Estimate(std::span<const std::byte> table) {
+size_t EhFrameTable::Estimate(std::span<const std::byte> table, const ModuleTable& header) {
   // An entry of the index twice, for sorting, one of the search table, and what is known of it if it is a CIE.
   constexpr size_t kPerEntry = 2 * sizeof(FdeSpan) + sizeof(SearchEntry) + 48;
-  return table.size() + CountEntries(table) * kPerEntry + 4096;
+  const size_t searched = EhFrameSearch::Of(header).size();
+  return table.size() + (CountEntries(table) + searched) * kPerEntry + 4096;
 }
 
 }  // namespace offcpu

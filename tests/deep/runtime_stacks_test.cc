@@ -132,6 +132,29 @@ int main() {
 END
 gcc -O2 w.c -o w 2>log && exec ./w)";
 
+// BOLT moves functions to a new place, and leaves a zero between the old entries of .eh_frame and the new ones.
+constexpr char kBolt[] = R"(cat >w.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+__attribute__((noipa)) int nap(void) { return (int)sleep(100000); }
+__attribute__((noipa)) int inner(int n) { volatile char b[1000]; b[n] = 1; return nap() + b[n]; }
+__attribute__((noipa)) int outer(int n) { return n ? outer(n - 1) + inner(n) : inner(3) + 1; }
+void *t(void *p) { return (void *)(long)outer((int)(long)p); }
+int main() {
+  pthread_t id;
+  for (long i = 0; i < 4; i++) pthread_create(&id, 0, t, (void *)i);
+  return outer(5);
+}
+END
+gcc -O2 -Wl,--emit-relocs w.c -o w && )";
+
+RealProgram BoltProgram() {
+  for (const char* bolt : {"/usr/bin/llvm-bolt-16", "/usr/bin/llvm-bolt-19"}) {
+    if (std::filesystem::exists(bolt)) return {"bolt", bolt, absl::StrCat(kBolt, bolt, " w -o b >log && exec ./b"), 5};
+  }
+  return {"bolt", "/usr/bin/llvm-bolt-16", "", 5};
+}
+
 const std::vector<RealProgram>& Settings() {
   static const std::vector<RealProgram> settings = {
       {"ruby", "/usr/bin/ruby", kRuby, 9},
@@ -164,6 +187,13 @@ INSTANTIATE_TEST_SUITE_P(Of, RuntimeStacks, testing::ValuesIn(Settings()),
 TEST_P(RuntimeStacks, CalledCompleteAreThoseOfElfutils) {
   if (!GetParam().is_installed()) GTEST_SKIP() << GetParam().name << " is not installed";
   EXPECT_EQ(CompareAll(GetParam()).wrong, 0u);
+}
+
+TEST(RewrittenStacks, OfBoltAreWhole) {
+  if (!BoltProgram().is_installed()) GTEST_SKIP() << "bolt-16 or bolt-19 is not installed";
+  const Tally tally = CompareAll(BoltProgram());
+  EXPECT_EQ(tally.complete, tally.threads);
+  EXPECT_EQ(tally.wrong, 0u);
 }
 
 // A function of a Java stack, as the virtual machine's own dump writes it: "J.nested", and "J.java:4" unless it is

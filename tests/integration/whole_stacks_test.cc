@@ -2,13 +2,19 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "classify/system_calls.h"
+#include "process/elf/file.h"
 #include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
 #include "tests/harness/deep_chain.h"
@@ -43,6 +49,43 @@ TEST(WholeStacks, OfSixtyFramesFromStartAndFromClone) { ExpectPrintedChains({"de
 
 // Captures hold enough of so large a stack once the recorder has seen the first ones.
 TEST(WholeStacks, OfFortyFramesOfOneKilobyteEach) { ExpectPrintedChains({"deep", "--big", "--seconds", "90"}, 40); }
+
+// Where the third description in a table begins; those before it are of start code and of the PLT. Nothing if there is
+// none.
+std::optional<uint64_t> ThirdDescription(const Memory& file, const ElfSection& table) {
+  int number = 0;
+  for (uint64_t at = table.offset; at < table.offset + table.size;) {
+    const std::optional<uint32_t> length = file.ReadValue<uint32_t>(at);
+    const std::optional<uint32_t> id = file.ReadValue<uint32_t>(at + sizeof(uint32_t));
+    if (!length || !id) return std::nullopt;
+    if (*id != 0 && ++number == 3) return at;
+    at += sizeof(uint32_t) + *length;
+  }
+  return std::nullopt;
+}
+
+// A copy of a program whose .eh_frame has a zero in the middle, as a tool may leave it that has rewritten the program.
+// The runtimes of languages go by the search table, and so find what follows.
+std::string CopyWithAZeroInEhFrame(const std::string& program, const std::string& path) {
+  std::filesystem::copy_file(program, path);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const SpanMemory memory(0, std::as_bytes(std::span(bytes)));
+  const absl::StatusOr<ElfFile> elf = ElfFile::Parse(memory);
+  const ElfSection* table = elf.ok() ? elf->Find(".eh_frame") : nullptr;
+  const std::optional<uint64_t> at = table != nullptr ? ThirdDescription(memory, *table) : std::nullopt;
+  if (!at) return "";
+  file.seekp(static_cast<std::streamoff>(*at));
+  file.write("\0\0\0\0", 4);
+  return file.good() ? path : "";
+}
+
+TEST(WholeStacks, OfTablesThatGoOnBehindAZero) {
+  const TemporaryDirectory directory;
+  const std::string path = CopyWithAZeroInEhFrame(BinDirectory() + "/targets/deep", directory.path() + "/deep");
+  ASSERT_NE(path, "");
+  ExpectPrintedChains({path, "--seconds", "90"}, 60);
+}
 
 TEST(WholeStacks, OfAProgramOf32Bits) {
   ASSERT_TRUE(std::filesystem::exists(BinDirectory() + "/targets/deep_32")) << "needs g++-multilib";

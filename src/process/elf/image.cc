@@ -151,17 +151,50 @@ uint64_t EhFrameSize(const Memory& memory, uint64_t begin, uint64_t limit) {
   return at;
 }
 
-ModuleTable ReadEhFrame(const Memory& memory, const ElfHeaders& headers, uint64_t bias, uint64_t address,
-                        Module* module) {
-  const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, address), kMaxTableBytes);
-  const uint64_t size = limit == 0 ? 0 : EhFrameSize(memory, bias + address, limit);
+// The link-time address where an entry begins, which a search table names, and the one where it ends. Before it lies
+// its CIE, to which its second word is the distance.
+std::optional<CodeRange> EntryWithCie(const Memory& memory, uint64_t bias, uint64_t fde) {
+  uint32_t words[2];  // length, distance from itself
+  if (!memory.Read(bias + fde, std::as_writable_bytes(std::span(words)))) return std::nullopt;
+  if (words[1] > fde + sizeof(uint32_t)) return std::nullopt;
+  return CodeRange{.begin = fde + sizeof(uint32_t) - words[1], .end = fde + sizeof(uint32_t) + words[0]};
+}
+
+// [begin, end) of .eh_frame: `chain`, which ends with the first zero, and what the search table names besides. A tool
+// that has rewritten a program may leave a zero in the middle.
+CodeRange EhFrameRange(const Memory& memory, const ElfHeaders& headers, uint64_t bias, const CodeRange& chain,
+                       const EhFrameSearch& search) {
+  uint64_t first = UINT64_MAX;
+  uint64_t last = 0;
+  for (size_t i = 0; i < search.size(); ++i) {
+    const uint64_t fde = search.At(i).fde;
+    first = std::min(first, fde);
+    last = std::max(last, fde);
+  }
+  if (first >= chain.begin && last < chain.end) return chain;
+  const std::optional<CodeRange> lowest = EntryWithCie(memory, bias, first);
+  const std::optional<CodeRange> highest = EntryWithCie(memory, bias, last);
+  if (!lowest || !highest) return chain;
+  const CodeRange all = {.begin = std::min(chain.begin, lowest->begin), .end = std::max(chain.end, highest->end)};
+  const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, all.begin), kMaxTableBytes);
+  return all.end > all.begin && all.end - all.begin <= limit ? all : chain;
+}
+
+ModuleTable ReadEhFrame(const Memory& memory, const ElfHeaders& headers, uint64_t bias, Module* module) {
+  const std::optional<uint64_t> address = EhFrameAddress(module->eh_frame_hdr);
+  if (!address) return {};
+  const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, *address), kMaxTableBytes);
+  const CodeRange chain = {*address, *address + (limit == 0 ? 0 : EhFrameSize(memory, bias + *address, limit))};
+  const EhFrameSearch search = EhFrameSearch::Of(module->eh_frame_hdr);
+  const CodeRange range = search.size() == 0 ? chain : EhFrameRange(memory, headers, bias, chain, search);
+  const uint64_t size = range.end - range.begin;
   if (size == 0) return {};
   if (!module->memory.Grow(size)) {
     module->over_budget = true;
     return {};
   }
-  ModuleTable table = {.address = address, .bytes = std::vector<std::byte>(size)};
-  if (memory.Read(bias + address, table.bytes)) return table;
+  ModuleTable table = {.address = range.begin, .bytes = std::vector<std::byte>(size)};
+  if (memory.Read(bias + table.address, table.bytes)) return table;
   module->memory.Shrink(size);
   return {};
 }
@@ -235,8 +268,7 @@ void ReadTables(const Memory& memory, const ElfHeaders& headers, uint64_t bias, 
       Elf64_Phdr header = p;
       header.p_memsz = std::min<uint64_t>(p.p_memsz, kMaxHeaderBytes);
       module->eh_frame_hdr = ReadKeptTable(memory, headers, bias, header, module);
-      std::optional<uint64_t> eh_frame = EhFrameAddress(module->eh_frame_hdr);
-      if (eh_frame) module->eh_frame = ReadEhFrame(memory, headers, bias, *eh_frame, module);
+      module->eh_frame = ReadEhFrame(memory, headers, bias, module);
       module->damaged_eh_frame |= p.p_filesz != 0 && module->eh_frame.bytes.empty();
     }
     if (p.p_type != kPtGnuSframe || p.p_filesz == 0) continue;
