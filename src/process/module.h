@@ -69,6 +69,7 @@ class Module : public CodeObject {
   bool damaged_sframe = false;
   // There was no room for a table, which is then named as damaged: another reading may bring it.
   bool over_budget = false;
+  bool too_large = false;     // a table has more than kMaxTableBytes, and not all of it is here
   bool matches_file = false;  // the process has not changed its copies of the tables: they are the file's
   // Has the tables of this one, which are empty here: it was read first, from another file with the same content.
   std::shared_ptr<const Module> same_tables;

@@ -4,17 +4,17 @@
 #include <string>
 
 #include "process/go_table.h"
-#include "process/memory.h"
+#include "process/piecewise_memory.h"
 #include "symbolize/symbol_search.h"
 
 namespace offcpu {
 
-ModuleNames SearchGoTable(std::string_view bytes, uint64_t text_address, std::span<const uint64_t> addresses) {
+ModuleNames SearchGoTable(const Memory& memory, uint64_t bytes, uint64_t text_address,
+                          std::span<const uint64_t> addresses) {
   ModuleNames found = {.names = std::vector<std::string>(addresses.size())};
-  const std::optional<GoTable> table = GoTable::Open(bytes, text_address);
+  const std::optional<GoTable> table = GoTable::Open(memory, bytes, text_address);
   if (!table.has_value()) return found;
-  const SpanMemory memory(0, std::as_bytes(std::span(bytes)));
-  NameSource names(memory, 0, bytes.size(), std::string(1, '\0'));
+  NameSource names(memory, 0, bytes, std::string(1, '\0'));
   SymbolSearch search(addresses);
   for (uint64_t i = 0; i < table->functions(); ++i) {
     const std::optional<GoTable::Function> function = table->FunctionAt(i);
@@ -37,8 +37,9 @@ ModuleNames ReadGoSymbols(const ElfFile& elf, std::span<const uint64_t> addresse
   if (section == nullptr) section = elf.Find(".data.rel.ro.gopclntab");  // of programs that can be loaded anywhere
   const ElfSection* text = elf.Find(".text");
   if (section == nullptr || text == nullptr) return {};
-  const absl::StatusOr<std::string> bytes = elf.Read(*section);
-  return bytes.ok() ? SearchGoTable(*bytes, text->address, addresses) : ModuleNames();
+  if (section->size > kMaxGoTableBytes) return {.unread = true};
+  const PiecewiseMemory table(elf.memory(), section->offset, section->size);
+  return SearchGoTable(table, table.bytes(), text->address, addresses);
 }
 
 }  // namespace offcpu

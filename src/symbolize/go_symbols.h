@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "process/elf/file.h"
+#include "process/memory.h"
 #include "symbolize/module_names.h"
 
 namespace offcpu {
@@ -14,8 +14,9 @@ namespace offcpu {
 // `addresses`: link-time, sorted, each once. `full` if `elf` has such a table of a version that is known.
 ModuleNames ReadGoSymbols(const ElfFile& elf, std::span<const uint64_t> addresses);
 
-// The same of a table's bytes; `text_address` is that of the code if the table does not say.
-ModuleNames SearchGoTable(std::string_view table, uint64_t text_address, std::span<const uint64_t> addresses);
+// The same of a table, the first `bytes` of `memory`; `text_address` is that of the code if the table does not say.
+ModuleNames SearchGoTable(const Memory& memory, uint64_t bytes, uint64_t text_address,
+                          std::span<const uint64_t> addresses);
 
 }  // namespace offcpu
 

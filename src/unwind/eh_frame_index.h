@@ -17,7 +17,7 @@
 
 namespace offcpu {
 
-inline constexpr size_t kMaxFdes = 2 << 20;
+inline constexpr size_t kMaxFdes = 4 << 20;
 
 // A description of the code at the link-time addresses [begin, end), at `offset` of the table.
 struct FdeSpan {

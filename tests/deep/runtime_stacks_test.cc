@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "recorder/process_stacks.h"
 #include "runtimes/runtime.h"
+#include "symbolize/symbolizer.h"
 #include "tests/deep/comparison.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/load.h"
@@ -148,6 +149,31 @@ int main() {
 END
 gcc -O2 -Wl,--emit-relocs w.c -o w && )";
 
+// A program without symbols, whose table of Go's runtime is moved to the end of its file and padded to 65 MiB.
+constexpr char kLargeGo[] = R"(cat >w.go <<'END'
+package main
+import "time"
+func nested(n int) { if n == 0 { time.Sleep(1 << 60) } else { nested(n - 1) } }
+func main() { go nested(3); nested(5) }
+END
+go build -ldflags '-s -w' -o w w.go && python3 - <<'END'
+import struct
+bytes = bytearray(open("w", "rb").read())
+headers, = struct.unpack_from("<Q", bytes, 40)
+number, names = struct.unpack_from("<HH", bytes, 60)
+at = lambda i: headers + 64 * i
+strings, = struct.unpack_from("<Q", bytes, at(names) + 24)
+for i in range(number):
+    name, = struct.unpack_from("<I", bytes, at(i))
+    if bytes[strings + name:].startswith(b".gopclntab\0"):
+        begin, size = struct.unpack_from("<QQ", bytes, at(i) + 24)
+        struct.pack_into("<QQ", bytes, at(i) + 24, len(bytes), 65 << 20)
+        bytes += bytes[begin:begin + size] + b"\0" * ((65 << 20) - size)
+        break
+open("w", "wb").write(bytes)
+END
+exec ./w)";
+
 RealProgram BoltProgram() {
   for (const char* bolt : {"/usr/bin/llvm-bolt-16", "/usr/bin/llvm-bolt-19"}) {
     if (std::filesystem::exists(bolt)) return {"bolt", bolt, absl::StrCat(kBolt, bolt, " w -o b >log && exec ./b"), 5};
@@ -194,6 +220,25 @@ TEST(RewrittenStacks, OfBoltAreWhole) {
   const Tally tally = CompareAll(BoltProgram());
   EXPECT_EQ(tally.complete, tally.threads);
   EXPECT_EQ(tally.wrong, 0u);
+}
+
+// At 65 MiB a table is not dropped.
+TEST(LargeTables, OfGoServeWhole) {
+  const RealProgram program = {"go_large", "/usr/bin/go", kLargeGo, 1};
+  if (!program.is_installed()) GTEST_SKIP() << "golang-go is not installed";
+  const RunningProgram running(program);
+  ASSERT_TRUE(running.AwaitBlocked(program.threads)) << running.errors();
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(running.pid(), UnwindOrder());
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  const NamedProfile named = Symbolize(stacks->profile);
+  size_t whole = 0;
+  for (const NamedUserStack& stack : named.user_stacks) {
+    if (stack.frames.empty()) continue;
+    EXPECT_EQ(Name(stack.end), Name(EndReason::kComplete));
+    for (const NamedFrame& frame : stack.frames) EXPECT_TRUE(frame.named) << frame.name();
+    ++whole;
+  }
+  EXPECT_GE(whole, 1u);
 }
 
 // A function of a Java stack, as the virtual machine's own dump writes it: "J.nested", and "J.java:4" unless it is

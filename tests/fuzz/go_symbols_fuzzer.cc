@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,13 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
+  const offcpu::SpanMemory memory(0, std::as_bytes(std::span(bytes)));
   const std::vector<uint64_t> addresses = {0, 0x401000, 0x401040, 0x402000, UINT64_MAX - 1};
-  for (const std::string& name : offcpu::SearchGoTable(bytes, 0x401000, addresses).names) {
+  for (const std::string& name : offcpu::SearchGoTable(memory, bytes.size(), 0x401000, addresses).names) {
     if (bytes.find(name) == std::string::npos) std::abort();
   }
   uint64_t end = 0;
-  for (const offcpu::CodeRange& range : offcpu::GoCodeWithoutFrames(bytes, 0x401000)) {
+  for (const offcpu::CodeRange& range : offcpu::GoCodeWithoutFrames(memory, bytes.size(), 0x401000)) {
     if (range.begin < end || range.begin >= range.end) std::abort();
     end = range.end;
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,10 +78,18 @@ std::string SharedTable(const std::vector<uint64_t>& begins, const std::string& 
   return bytes;
 }
 
+std::vector<CodeRange> WithoutFrames(const std::string& table, uint64_t text) {
+  return GoCodeWithoutFrames(SpanMemory(0, std::as_bytes(std::span(table))), table.size(), text);
+}
+
+std::vector<GoLandmark> Landmarks(const std::string& table) {
+  return GoLandmarks(SpanMemory(0, std::as_bytes(std::span(table))), table.size(), 0);
+}
+
 // "begin-end ..." from the begin of the text.
 std::string Ranges(const std::string& table, uint64_t text = 0) {
   std::string all;
-  for (const CodeRange& range : GoCodeWithoutFrames(table, text)) {
+  for (const CodeRange& range : WithoutFrames(table, text)) {
     all += std::to_string(range.begin - kText) + "-" + std::to_string(range.end - kText) + " ";
   }
   return all;
@@ -141,7 +150,7 @@ TEST(GoFramesTest, WhereStacksBeginAndChange) {
     name.push_back('\0');
     table.replace(0x48 + 8, name.size(), name);
     table[0x70 + 40 + 4] = 8;
-    return GoLandmarks(table, 0);
+    return Landmarks(table);
   };
   const std::pair<const char*, Kind> known[] = {
       {"runtime.goexit", Kind::kBase},           {"runtime.goexit.abi0", Kind::kBase},
@@ -159,8 +168,8 @@ TEST(GoFramesTest, WhereStacksBeginAndChange) {
 TEST(GoFramesTest, EveryPrefixIsSafe) {
   const std::string whole = Table(kNone, kMadeAndLeft);
   for (size_t size = 0; size < whole.size(); ++size) {
-    for (const CodeRange& range : GoCodeWithoutFrames(whole.substr(0, size), 0)) EXPECT_LT(range.begin, range.end);
-    GoLandmarks(whole.substr(0, size), 0);
+    for (const CodeRange& range : WithoutFrames(whole.substr(0, size), 0)) EXPECT_LT(range.begin, range.end);
+    Landmarks(whole.substr(0, size));
   }
 }
 

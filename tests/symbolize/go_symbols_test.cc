@@ -1,6 +1,7 @@
 #include "symbolize/go_symbols.h"
 
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,14 @@ struct Given {
   uint64_t text = 0;
 };
 
-std::string NameAt(const Given& given, uint64_t address) {
-  return SearchGoTable(given.table, given.text, std::vector<uint64_t>{address}).names[0];
+ModuleNames Search(const Given& given, const std::vector<uint64_t>& addresses) {
+  const SpanMemory memory(0, std::as_bytes(std::span(given.table)));
+  return SearchGoTable(memory, given.table.size(), given.text, addresses);
 }
 
-bool IsTable(const std::string& table) { return SearchGoTable(table, 0, {}).full; }
+std::string NameAt(const Given& given, uint64_t address) { return Search(given, {address}).names[0]; }
+
+bool IsTable(const std::string& table) { return Search({table}, {}).full; }
 
 template <typename T>
 void Put(std::string& bytes, T value) {
@@ -102,6 +106,16 @@ TEST(GoSymbolsTest, OfEveryVersion) {
 }
 
 TEST(GoSymbolsTest, TheTextIsKnownWhereTheTableDoesNotSay) { ExpectBoth({Table(0xfffffff1, 0), kText}); }
+
+// A large program's table has more than a hundred MiB. The names lie behind all else.
+TEST(GoSymbolsTest, LargeTablesAreSearchedWhereTheyAre) {
+  constexpr uint64_t kNames = 65 << 20;
+  std::string table = Table();
+  const std::string names = table.substr(0x48, 16);
+  std::memcpy(table.data() + 0x20, &kNames, sizeof(kNames));
+  table.resize(kNames);
+  ExpectBoth({table + names, 0});
+}
 
 TEST(GoSymbolsTest, OtherVersionsAreNone) {
   EXPECT_TRUE(IsTable(Table()));

@@ -114,7 +114,9 @@ ModuleTable ReadTable(const Memory& memory, const ElfHeaders& headers, uint64_t 
 // The same of a table that is kept. Nothing is read of it unless there is room.
 ModuleTable ReadKeptTable(const Memory& memory, const ElfHeaders& headers, uint64_t bias, const Elf64_Phdr& segment,
                           Module* module) {
-  if (segment.p_memsz > kMaxTableBytes || segment.p_memsz > LoadedBytesAt(headers, segment.p_vaddr)) return {};
+  if (segment.p_memsz > LoadedBytesAt(headers, segment.p_vaddr)) return {};
+  module->too_large |= segment.p_memsz > kMaxTableBytes;
+  if (segment.p_memsz > kMaxTableBytes) return {};
   if (!module->memory.Grow(segment.p_memsz)) {
     module->over_budget = true;
     return {};
@@ -126,7 +128,8 @@ ModuleTable ReadKeptTable(const Memory& memory, const ElfHeaders& headers, uint6
 
 // Entries of .eh_frame follow one another by their lengths up to a zero. Only as much as that is read: what lies behind
 // the table in its segment may be large, and need not be resident. How long it is is found out a piece at a time.
-uint64_t EhFrameSize(const Memory& memory, uint64_t begin, uint64_t limit) {
+// `is_cut`: an entry ends behind the limit.
+uint64_t EhFrameSize(const Memory& memory, uint64_t begin, uint64_t limit, bool* is_cut) {
   constexpr uint64_t kStep = 128 << 10;
   constexpr uint32_t kExtended = 0xffffffff;
   std::vector<std::byte> piece(std::min(kStep, limit));
@@ -134,7 +137,8 @@ uint64_t EhFrameSize(const Memory& memory, uint64_t begin, uint64_t limit) {
   uint64_t seen = 0;  // [piece_begin, seen) is in `piece`
   auto have = [&](uint64_t size) {
     while (seen < size) {
-      if (size > limit) return false;
+      *is_cut = size > limit;
+      if (*is_cut) return false;
       piece_begin = seen - std::min<uint64_t>(seen, sizeof(uint32_t) - 1);  // of a length that is cut in two
       const uint64_t bytes = std::min(kStep, limit - piece_begin);
       if (!memory.Read(begin + piece_begin, std::span(piece).first(bytes))) return false;
@@ -163,7 +167,7 @@ std::optional<CodeRange> EntryWithCie(const Memory& memory, uint64_t bias, uint6
 // [begin, end) of .eh_frame: `chain`, which ends with the first zero, and what the search table names besides. A tool
 // that has rewritten a program may leave a zero in the middle.
 CodeRange EhFrameRange(const Memory& memory, const ElfHeaders& headers, uint64_t bias, const CodeRange& chain,
-                       const EhFrameSearch& search) {
+                       const EhFrameSearch& search, bool* too_large) {
   uint64_t first = UINT64_MAX;
   uint64_t last = 0;
   for (size_t i = 0; i < search.size(); ++i) {
@@ -176,17 +180,23 @@ CodeRange EhFrameRange(const Memory& memory, const ElfHeaders& headers, uint64_t
   const std::optional<CodeRange> highest = EntryWithCie(memory, bias, last);
   if (!lowest || !highest) return chain;
   const CodeRange all = {.begin = std::min(chain.begin, lowest->begin), .end = std::max(chain.end, highest->end)};
-  const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, all.begin), kMaxTableBytes);
-  return all.end > all.begin && all.end - all.begin <= limit ? all : chain;
+  if (all.end <= all.begin || all.end - all.begin > LoadedBytesAt(headers, all.begin)) return chain;
+  *too_large |= all.end - all.begin > kMaxTableBytes;
+  return all.end - all.begin <= kMaxTableBytes ? all : chain;
 }
 
 ModuleTable ReadEhFrame(const Memory& memory, const ElfHeaders& headers, uint64_t bias, Module* module) {
   const std::optional<uint64_t> address = EhFrameAddress(module->eh_frame_hdr);
   if (!address) return {};
-  const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, *address), kMaxTableBytes);
-  const CodeRange chain = {*address, *address + (limit == 0 ? 0 : EhFrameSize(memory, bias + *address, limit))};
+  const uint64_t loaded = LoadedBytesAt(headers, *address);
+  const uint64_t limit = std::min<uint64_t>(loaded, kMaxTableBytes);
+  bool is_cut = false;
+  const uint64_t chained = limit == 0 ? 0 : EhFrameSize(memory, bias + *address, limit, &is_cut);
+  module->too_large |= is_cut && loaded > limit;
+  const CodeRange chain = {*address, *address + chained};
   const EhFrameSearch search = EhFrameSearch::Of(module->eh_frame_hdr);
-  const CodeRange range = search.size() == 0 ? chain : EhFrameRange(memory, headers, bias, chain, search);
+  const CodeRange range =
+      search.size() == 0 ? chain : EhFrameRange(memory, headers, bias, chain, search, &module->too_large);
   const uint64_t size = range.end - range.begin;
   if (size == 0) return {};
   if (!module->memory.Grow(size)) {

@@ -16,20 +16,26 @@
 #include "process/elf/file.h"
 #include "process/elf/image.h"
 #include "process/go_frames.h"
+#include "process/go_table.h"
+#include "process/piecewise_memory.h"
 #include "process/system_call_returns.h"
 
 namespace offcpu {
 namespace {
 
-// The one of that name and kind, not larger than a table may be; null if there is none.
-const ElfSection* FindSection(const ElfFile& file, std::string_view name, bool mapped) {
+// The one of that name and kind; null if there is none, or if it is larger than a table may be, which `module` then
+// says.
+const ElfSection* FindSection(const ElfFile& file, std::string_view name, bool mapped, Module* module = nullptr) {
   const auto is_it = [&](const ElfSection& s) {
     // Debug files keep the header of a section that they do not have.
     const bool is_mapped = (s.flags & SHF_ALLOC) != 0;
-    return s.name == name && s.type != SHT_NOBITS && is_mapped == mapped && s.size != 0 && s.size <= kMaxTableBytes;
+    return s.name == name && s.type != SHT_NOBITS && is_mapped == mapped && s.size != 0;
   };
   const auto found = std::find_if(file.sections().begin(), file.sections().end(), is_it);
-  return found != file.sections().end() ? &*found : nullptr;
+  if (found == file.sections().end()) return nullptr;
+  const bool is_read = found->size <= kMaxTableBytes;
+  if (module != nullptr) module->too_large |= !is_read;
+  return is_read ? &*found : nullptr;
 }
 
 // Room for what is read on behalf of a module; null: there is always some.
@@ -70,7 +76,7 @@ std::vector<std::byte> Inflate(std::span<const std::byte> section, Module* modul
 }
 
 ModuleTable ReadTableSection(const ElfFile& file, std::string_view wanted, Module* module) {
-  const ElfSection* section = FindSection(file, wanted, /*mapped=*/true);
+  const ElfSection* section = FindSection(file, wanted, /*mapped=*/true, module);
   if (section == nullptr) return {};
   ModuleTable table = {.address = section->address, .bytes = ReadBytes(file, *section, module)};
   return table.bytes.empty() ? ModuleTable() : std::move(table);
@@ -80,7 +86,7 @@ ModuleTable ReadTableSection(const ElfFile& file, std::string_view wanted, Modul
 ModuleTable ReadDebugFrame(const ElfFile& file, Module* module) {
   ModuleTable table;
   if (file.is_32_bit()) return table;
-  const ElfSection* section = FindSection(file, ".debug_frame", /*mapped=*/false);
+  const ElfSection* section = FindSection(file, ".debug_frame", /*mapped=*/false, module);
   if (section == nullptr) return table;
   table.bytes = ReadBytes(file, *section, module);
   if (table.bytes.empty() || (section->flags & SHF_COMPRESSED) == 0) return table;
@@ -114,22 +120,22 @@ bool AddTable(const ElfFile& file, std::string_view name, bool named, ModuleTabl
 }
 
 void ReadGoFrames(const ElfFile& file, Module* module) {
-  const ElfSection* text = FindSection(file, ".text", /*mapped=*/true);
-  ModuleTable table = ReadTableSection(file, ".gopclntab", module);
-  if (table.bytes.empty())
-    table = ReadTableSection(file, ".data.rel.ro.gopclntab", module);  // it can be loaded anywhere
-  const size_t table_bytes = table.bytes.size();
+  const ElfSection* text = file.Find(".text");
+  const ElfSection* section = file.Find(".gopclntab");
+  if (section == nullptr) section = file.Find(".data.rel.ro.gopclntab");  // it can be loaded anywhere
+  if (text == nullptr || section == nullptr || section->type == SHT_NOBITS) return;
+  module->too_large |= section->size > kMaxGoTableBytes;
+  if (section->size > kMaxGoTableBytes) return;
+  const PiecewiseMemory table(file.memory(), section->offset, section->size);
   // While they are collected they may take twice the room.
-  const size_t most = 2 * std::min(table_bytes, kMaxGoRanges * sizeof(CodeRange));
-  if (text != nullptr && table_bytes != 0 && Afford(most, module)) {
-    const std::string_view bytes = {reinterpret_cast<const char*>(table.bytes.data()), table_bytes};
-    std::vector<CodeRange>& ranges = module->without_frames;
-    ranges = GoCodeWithoutFrames(bytes, text->address);
-    ranges.shrink_to_fit();
-    module->go_landmarks = GoLandmarks(bytes, text->address);
-    GiveBack(most - std::min(most, ranges.size() * sizeof(CodeRange)), module);
-  }
-  GiveBack(table_bytes, module);
+  const size_t most = 2 * std::min<uint64_t>(table.bytes(), kMaxGoRanges * sizeof(CodeRange));
+  if (!Afford(most, module)) return;
+  std::vector<CodeRange>& ranges = module->without_frames;
+  ranges = GoCodeWithoutFrames(table, table.bytes(), text->address);
+  ranges.shrink_to_fit();
+  module->too_large |= ranges.size() == kMaxGoRanges;
+  module->go_landmarks = GoLandmarks(table, table.bytes(), text->address);
+  GiveBack(most - std::min(most, ranges.size() * sizeof(CodeRange)), module);
 }
 
 // Reads .text where hardly any table describes it.

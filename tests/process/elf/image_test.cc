@@ -386,7 +386,7 @@ TEST_F(ElfImageTest, EndOfEhFrame) {
 // A segment with more than a table may hold, all of it one entry and its end.
 class LargeTableTest : public ElfImageTest {
  protected:
-  size_t EhFrameSize(uint64_t size) {
+  size_t EhFrameSize(uint64_t size, bool is_too_large = false) {
     constexpr uint64_t kAddress = 0x10000000;
     elf.segments[ElfBytes::kNote] = {PT_LOAD, PF_R, 0, kAddress, kAddress, 0, kMaxTableBytes + 0x2000, 0x1000};
     const uint32_t pointer = static_cast<uint32_t>(kAddress) - 0x304;
@@ -395,15 +395,17 @@ class LargeTableTest : public ElfImageTest {
     const uint32_t length = static_cast<uint32_t>(size - 8);
     std::memcpy(table.data(), &length, 4);
     memory.Put(kBase + kAddress, std::move(table));
-    return Read()->module.eh_frame.bytes.size();
+    const auto image = Read();
+    EXPECT_EQ(image->module.too_large, is_too_large) << size;
+    return image->module.eh_frame.bytes.size();
   }
 };
 
 TEST_F(LargeTableTest, AtTheLimit) {
   EXPECT_EQ(EhFrameSize(300000), 300000u);  // read in several steps
   EXPECT_EQ(EhFrameSize(kMaxTableBytes), kMaxTableBytes);
-  EXPECT_EQ(EhFrameSize(kMaxTableBytes + 4), kMaxTableBytes) << "without its end";
-  EXPECT_EQ(EhFrameSize(kMaxTableBytes + 5), 0u);
+  EXPECT_EQ(EhFrameSize(kMaxTableBytes + 4, true), kMaxTableBytes) << "without its end";
+  EXPECT_EQ(EhFrameSize(kMaxTableBytes + 5, true), 0u);
 }
 
 TEST_F(ElfImageTest, NotesBeforeTheBuildId) {
