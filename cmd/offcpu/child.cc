@@ -61,12 +61,17 @@ int Child::Run() {
 }
 
 bool Child::Ended() {
-  if (!ended_) ended_ = waitpid(pid_, nullptr, WNOHANG) != 0;
+  if (!ended_) ended_ = waitpid(pid_, &status_, WNOHANG) != 0;
   return ended_;
 }
 
 void Child::WaitForEnd() {
-  while (!ended_) ended_ = waitpid(pid_, nullptr, 0) >= 0 || errno != EINTR;
+  while (!ended_) ended_ = waitpid(pid_, &status_, 0) >= 0 || errno != EINTR;
+}
+
+int Child::exit_status() const {
+  constexpr int kOfSignals = 128;
+  return WIFSIGNALED(status_) ? kOfSignals + WTERMSIG(status_) : WEXITSTATUS(status_);
 }
 
 }  // namespace offcpu

@@ -24,6 +24,8 @@ class Child {
   // Has it ended? Does not wait.
   bool Ended();
   void WaitForEnd();
+  // Its exit status once it has ended, as a shell gives it: 128 and the number of the signal that has ended it.
+  int exit_status() const;
 
  private:
   Child(pid_t pid, OwnedFd gate, OwnedFd error) : pid_(pid), gate_(std::move(gate)), error_(std::move(error)) {}
@@ -32,6 +34,7 @@ class Child {
   OwnedFd gate_;   // it runs when a byte comes through, and ends when this is closed without
   OwnedFd error_;  // the errno of its execve; closed by a successful one
   bool ended_ = false;
+  int status_ = 0;  // as of waitpid
 };
 
 }  // namespace offcpu

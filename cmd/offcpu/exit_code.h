@@ -6,7 +6,8 @@
 
 namespace offcpu {
 
-enum ExitCode {
+// Of `record` with a COMMAND it is COMMAND's own, if all went well.
+enum ExitCode : int {
   kExitOk = 0,
   kExitFailed = 1,       // the recording, or writing its result
   kExitUsage = 2,        // an option or its value: nothing was recorded

@@ -80,6 +80,12 @@ absl::Status CheckPlace(const std::string& file, OutputFormat format) {
   return absl::InvalidArgumentError(absl::StrCat("cannot write ", file, ": ", place.string(), ": ", strerror(errno)));
 }
 
+// What is wrong with one file, and with another.
+absl::Status Joined(const absl::Status& one, const absl::Status& other) {
+  if (one.ok() || other.ok()) return one.ok() ? other : one;
+  return {one.code(), absl::StrCat(std::string(one.message()), "; ", std::string(other.message()))};
+}
+
 }  // namespace
 
 bool WritesToStdout(const OutputFlags& flags) { return std::any_of(flags.files.begin(), flags.files.end(), IsStdout); }
@@ -148,11 +154,13 @@ absl::StatusOr<OutputFormat> FormatOfFile(const OutputFlags& flags, const std::s
 }
 
 absl::Status CheckOutputs(const OutputFlags& flags) {
+  absl::Status places;
   for (const std::string& file : flags.files) {
     const absl::StatusOr<OutputFormat> format = FormatOfFile(flags, file);
     if (!format.ok()) return format.status();
-    if (absl::Status status = CheckPlace(file, *format); !status.ok()) return status;
+    places = Joined(places, CheckPlace(file, *format));
   }
+  if (!places.ok()) return places;
   if (absl::Status status = ParseTableBy(flags.by).status(); !flags.by.empty() && !status.ok()) return status;
   return absl::OkStatus();
 }
@@ -177,7 +185,7 @@ absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile,
     const OutputFormat format = *FormatOfFile(flags, file);
     const absl::Status one = WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, options, sink); });
     if (one.ok() && written != nullptr) written->push_back(file);
-    all.Update(one);
+    all = Joined(all, one);
   }
   return all;
 }

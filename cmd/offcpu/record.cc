@@ -164,6 +164,16 @@ absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, 
   return written;
 }
 
+// Waits for COMMAND, which may go on after the recording, and passes its exit status on.
+ExitCode StatusOfCommand(const RecordFlags& flags, Child* child) {
+  if (!child->Ended()) {
+    std::fprintf(stderr, "offcpu: the recording has ended; waiting for %s (%d), Ctrl-C ends it\n",
+                 Printable(flags.command[0]).c_str(), child->pid());
+  }
+  child->WaitForEnd();
+  return static_cast<ExitCode>(child->exit_status());
+}
+
 ExitCode RunRecord(const RecordFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
   if (absl::Status status = CheckValue(flags.outputs, flags.oncpu_hz != 0); !status.ok()) return Fail(status);
@@ -205,8 +215,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
     return kExitFailed;
   }
   signals.Restore();
-  if (child.has_value()) child->WaitForEnd();
-  return kExitOk;
+  return child.has_value() ? StatusOfCommand(flags, &*child) : kExitOk;
 }
 
 }  // namespace
@@ -233,7 +242,8 @@ Verb RecordVerb() {
       "  offcpu record --ledger -p 1234 10                 does it all add up?\n"
       "\n"
       "Exit status: 0 recorded, 1 failed, 2 wrong usage, 3 missing capability or kernel support, 126 COMMAND "
-      "cannot be run, 127 COMMAND not found.";
+      "cannot be run, 127 COMMAND not found; after a recording with a COMMAND, COMMAND's own, or 128 and the number of "
+      "the signal that has ended it.";
   verb.run = [flags] { return RunRecord(*flags); };
   return verb;
 }

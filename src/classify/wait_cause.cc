@@ -34,8 +34,8 @@ constexpr std::string_view kWaits[] = {"schedule_timeout*", "schedule_hrtimeout*
 // The innermost function that has a rule decides, the first of its rules.
 constexpr Rule kByFunction[] = {
     // Stops for a debugger or a signal, whatever the thread was doing.
-    {"ptrace_stop", WaitCause::kOther},
-    {"do_signal_stop", WaitCause::kOther},
+    {"ptrace_stop", WaitCause::kStopped},
+    {"do_signal_stop", WaitCause::kStopped},
     {"do_freezer_trap", WaitCause::kFrozen},
     {"__refrigerator", WaitCause::kFrozen},
     // Locks.
@@ -57,6 +57,9 @@ constexpr Rule kByFunction[] = {
     {"flock_lock_inode_wait", WaitCause::kFileLock},
     {"posix_lock_inode_wait", WaitCause::kFileLock},
     {"locks_lock_inode_wait", WaitCause::kFileLock},
+    {"do_lock_file_wait", WaitCause::kFileLock},
+    {"fcntl_setlk*", WaitCause::kFileLock},
+    {"__break_lease", WaitCause::kFileLock},
     {"do_semtimedop", WaitCause::kSemaphore},
     {"__do_semtimedop", WaitCause::kSemaphore},
     // Time.
@@ -101,6 +104,25 @@ constexpr Rule kByFunction[] = {
     {"ipipe_prep*", WaitCause::kPipe},
     {"opipe_prep*", WaitCause::kPipe},
     {"eventfd_*", WaitCause::kPipe},
+    // Message queues.
+    {"do_msgrcv", WaitCause::kMessageQueue},
+    {"do_msgsnd", WaitCause::kMessageQueue},
+    {"wq_sleep", WaitCause::kMessageQueue},
+    {"do_mq_timed*", WaitCause::kMessageQueue},
+    // Signals.
+    {"signalfd_*", WaitCause::kSignal},
+    {"do_sigtimedwait", WaitCause::kSignal},
+    {"sigsuspend", WaitCause::kSignal},
+    {"__do_sys_pause", WaitCause::kSignal},
+    {"__x64_sys_pause", WaitCause::kSignal},
+    {"__ia32_sys_pause", WaitCause::kSignal},
+    // Files that change, and who is to allow a change.
+    {"inotify_read", WaitCause::kFileEvent},
+    {"fanotify_read", WaitCause::kFileEvent},
+    {"fanotify_*", WaitCause::kFile},
+    // Terminals.
+    {"n_tty_*", WaitCause::kTerminal},
+    {"tty_*", WaitCause::kTerminal},
     // Several things at once.
     {"ep_poll", WaitCause::kPoll},
     {"do_epoll_*", WaitCause::kPoll},
@@ -109,6 +131,10 @@ constexpr Rule kByFunction[] = {
     {"do_select", WaitCause::kPoll},
     {"core_sys_select", WaitCause::kPoll},
     {"io_cqring_*", WaitCause::kPoll},
+    {"io_wq_worker", WaitCause::kPoll},  // io_uring's own threads, without work
+    {"io_wqe_worker", WaitCause::kPoll},
+    {"io_sq_thread", WaitCause::kPoll},
+    {"io_uring_*", WaitCause::kPoll},
     // Sockets.
     {"sock_*", WaitCause::kNetwork},
     {"sk_*", WaitCause::kNetwork},
@@ -167,8 +193,16 @@ constexpr Rule kBySystemCall[] = {
     {"futex", WaitCause::kFutex},
     {"futex_*", WaitCause::kFutex},
     {"flock", WaitCause::kFileLock},
+    {"fcntl", WaitCause::kFileLock},
     {"semop", WaitCause::kSemaphore},
     {"semtimedop", WaitCause::kSemaphore},
+    {"msgrcv", WaitCause::kMessageQueue},
+    {"msgsnd", WaitCause::kMessageQueue},
+    {"mq_timedreceive", WaitCause::kMessageQueue},
+    {"mq_timedsend", WaitCause::kMessageQueue},
+    {"rt_sigtimedwait", WaitCause::kSignal},
+    {"rt_sigsuspend", WaitCause::kSignal},
+    {"pause", WaitCause::kSignal},
     {"nanosleep", WaitCause::kSleep},
     {"clock_nanosleep", WaitCause::kSleep},
     {"poll", WaitCause::kPoll},
@@ -299,8 +333,9 @@ WaitCause CauseOfRunnable(std::span<const NamedFrame> kernel) {
 
 std::string_view Name(WaitCause cause) {
   constexpr std::array<std::string_view, kWaitCauseCount> kNames = {
-      "futex", "mutex", "file lock", "semaphore", "kernel lock", "sleep",     "block I/O", "file",   "network",
-      "poll",  "pipe",  "child",     "vfork",     "page fault",  "preempted", "throttled", "frozen", "other"};
+      "futex",   "mutex",      "file lock", "semaphore",     "kernel lock", "sleep",      "block I/O", "file",
+      "network", "poll",       "pipe",      "message queue", "signal",      "file event", "terminal",  "child",
+      "vfork",   "page fault", "preempted", "throttled",     "frozen",      "stopped",    "other"};
   return kNames[static_cast<size_t>(cause)];
 }
 
@@ -321,7 +356,8 @@ WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> ke
   if (kind == WaitKind::kYielded) return WaitCause::kPreempted;
   if (kind == WaitKind::kThrottled) return WaitCause::kThrottled;
   if (kind == WaitKind::kPreempted) return CauseOfRunnable(kernel);
-  if (kind == WaitKind::kStopped || kind == WaitKind::kRunning) return WaitCause::kOther;
+  if (kind == WaitKind::kStopped) return WaitCause::kStopped;
+  if (kind == WaitKind::kRunning) return WaitCause::kOther;
   if ((kind == WaitKind::kOpen || kind == WaitKind::kOther) && HasLeft(kernel, kWantsToRun))
     return WaitCause::kPreempted;
   if (IsFreezerTrap(kind, kernel)) return WaitCause::kFrozen;

@@ -18,28 +18,34 @@
 namespace offcpu {
 
 enum class WaitCause : uint8_t {
-  kFutex,       // another thread, by way of a word in memory
-  kMutex,       // likewise, and the kernel knows that a thread owns it: a mutex with priority inheritance
-  kFileLock,    // a lock on a file, or on a part of one
-  kSemaphore,   // a semaphore of System V
-  kKernelLock,  // a lock of the kernel's own, as that of a process's memory or of a file's inode
-  kSleep,       // for a time
-  kBlockIo,     // a block device, or a page that is being read from one or written to it
-  kFile,        // a file system, without a block device in sight: its journal, its server
-  kNetwork,     // a socket of any family
-  kPoll,        // for one of several things: poll, select, epoll, completions of io_uring
-  kPipe,        // a pipe, or an eventfd
-  kChild,       // the end of a child
-  kVfork,       // a child that borrows this one's memory, to run another program or to end (vfork, posix_spawn)
-  kPageFault,   // memory that was touched, and not by a system call
-  kPreempted,   // nothing: it wants to run
-  kThrottled,   // likewise, and its control group has used up its CPU time (cpu.max)
-  kFrozen,      // its control group, or all of the host, to be thawed
+  kFutex,         // another thread, by way of a word in memory
+  kMutex,         // likewise, and the kernel knows that a thread owns it: a mutex with priority inheritance
+  kFileLock,      // a lock on a file, or on a part of one
+  kSemaphore,     // a semaphore of System V
+  kKernelLock,    // a lock of the kernel's own, as that of a process's memory or of a file's inode
+  kSleep,         // for a time
+  kBlockIo,       // a block device, or a page that is being read from one or written to it
+  kFile,          // a file system, without a block device in sight: its journal, its server
+  kNetwork,       // a socket of any family
+  kPoll,          // for one of several things: poll, select, epoll, completions of io_uring
+  kPipe,          // a pipe, or an eventfd
+  kMessageQueue,  // a message queue, of System V or of POSIX
+  kSignal,        // a signal: sigwait, pause, a signalfd
+  kFileEvent,     // a file that changes: inotify, fanotify
+  kTerminal,      // a terminal
+  kChild,         // the end of a child
+  kVfork,         // a child that borrows this one's memory, to run another program or to end (vfork, posix_spawn)
+  kPageFault,     // memory that was touched, and not by a system call
+  kPreempted,     // nothing: it wants to run
+  kThrottled,     // likewise, and its control group has used up its CPU time (cpu.max)
+  kFrozen,        // its control group, or all of the host, to be thawed
+  kStopped,       // to be continued: a debugger, or a signal such as SIGSTOP, has stopped it
   kOther,
 };
-inline constexpr int kWaitCauseCount = 18;
+inline constexpr int kWaitCauseCount = 23;
 // "futex", "mutex", "file lock", "semaphore", "kernel lock", "sleep", "block I/O", "file", "network", "poll", "pipe",
-// "child", "vfork", "page fault", "preempted", "throttled", "frozen", "other"
+// "message queue", "signal", "file event", "terminal", "child", "vfork", "page fault", "preempted", "throttled",
+// "frozen", "stopped", "other"
 std::string_view Name(WaitCause cause);
 // The name of the family, which is what the label `cause` of files has: "lock" for the first five, or the cause's own.
 std::string_view Family(WaitCause cause);

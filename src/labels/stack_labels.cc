@@ -89,7 +89,7 @@ std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerCha
       labels.emplace_back(kInterrupt);
       continue;
     }
-    append_reversed(UserLabels(profile.user_stacks[link.user_stack]));
+    append_reversed(naming.user(profile.user_stacks[link.user_stack]));
     labels.push_back(ThreadLabel(profile.comms[link.comm]));
     if (naming.process != nullptr) labels.push_back(naming.process(profile.processes[link.process]));
   }

@@ -28,6 +28,7 @@ std::vector<std::string> KernelLabels(const NamedKernelStack& stack);
 inline constexpr std::string_view kWakerMark = "--";
 inline constexpr std::string_view kInterrupt = "[interrupt]";
 struct WakerNaming {
+  std::vector<std::string> (*user)(const NamedUserStack& stack) = UserLabels;
   std::vector<std::string> (*kernel)(const NamedKernelStack& stack) = KernelLabels;
   std::string (*process)(const ProcessInfo& process) = nullptr;  // null: it is not named
 };

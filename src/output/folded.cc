@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "classify/copy_suffix.h"
 #include "labels/stack_labels.h"
 
 namespace offcpu {
@@ -65,16 +66,26 @@ std::vector<std::string> Processes(const NamedProfile& profile, const FoldedOpti
   return names;
 }
 
+// A function and what a compiler has split off or specialized of it are one to who reads a graph.
+std::vector<std::string> WithoutCopySuffixes(std::vector<std::string> labels) {
+  for (std::string& label : labels) label.resize(WithoutCopySuffix(label).size());
+  return labels;
+}
+
+std::vector<std::string> SourceUserLabels(const NamedUserStack& stack) {
+  return WithoutCopySuffixes(UserLabels(stack));
+}
+
 // Functions are marked as the kernel's; the words for what is missing are none.
 std::vector<std::string> MarkedKernelLabels(const NamedKernelStack& stack) {
-  std::vector<std::string> labels = KernelLabels(stack);
+  std::vector<std::string> labels = WithoutCopySuffixes(KernelLabels(stack));
   for (std::string& label : labels) label += stack.frames.empty() ? "" : "_[k]";
   return labels;
 }
 
 std::vector<std::string> UserTexts(const NamedProfile& profile) {
   std::vector<std::string> texts;
-  for (const NamedUserStack& stack : profile.user_stacks) texts.push_back(Joined(UserLabels(stack)));
+  for (const NamedUserStack& stack : profile.user_stacks) texts.push_back(Joined(SourceUserLabels(stack)));
   return texts;
 }
 
@@ -88,7 +99,7 @@ std::vector<std::string> KernelTexts(const NamedProfile& profile) {
 std::vector<std::string> WakerTexts(const NamedProfile& profile, const FoldedOptions& options) {
   std::vector<std::string> texts(1);
   for (const WakerChain& chain : profile.wakers) {
-    const WakerNaming naming = {.kernel = MarkedKernelLabels, .process = NamingOf(options)};
+    const WakerNaming naming = {.user = SourceUserLabels, .kernel = MarkedKernelLabels, .process = NamingOf(options)};
     texts.push_back(absl::StrCat(";", Joined(WakerLabels(profile, chain, naming))));
   }
   return texts;

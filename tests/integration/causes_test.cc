@@ -1,6 +1,9 @@
 // Each wait has its cause and its system call: compared with what the program knows that it waits in.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +12,8 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -158,6 +163,32 @@ TEST(Causes, OfTheOtherWaits) {
     // A sleep that a signal has interrupted, as that of an ended child, goes on as another system call.
     if (line.starts_with("c_compat"))
       expected.push_back({"c_compat", "wait_in_compat", {"sleep"}, {"nanosleep", "restart_syscall"}});
+  }
+  ExpectCauses(recording, *target, expected);
+}
+
+// With those above there are some thirty kinds of waiting.
+TEST(Causes, OfWaitsThatAreSeldom) {
+  const TemporaryDirectory directory;
+  const std::unique_ptr<Target> target = Target::Start({"kernel_waits", directory.path(), "--seconds", "2"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  std::vector<Expected> expected = {
+      {"k_setlkw", "wait_in_setlkw", {"file lock"}, {"fcntl"}},
+      {"k_semop", "wait_in_semop", {"semaphore"}, {"semop", "semtimedop"}},
+      {"k_msgrcv", "wait_in_msgrcv", {"message queue"}, {"msgrcv"}},
+      {"k_signalfd", "wait_in_signalfd", {"signal"}, {"read"}},
+      {"k_sigwait", "wait_in_sigwait", {"signal"}, {"rt_sigtimedwait"}},
+      {"k_inotify", "wait_in_inotify", {"file event"}, {"read"}},
+      {"k_tty", "wait_in_tty", {"terminal"}, {"read"}},
+      {"k_full_pipe", "wait_in_full_pipe", {"pipe"}, {"write"}},
+      {"k_fifo", "wait_in_fifo", {"pipe"}, {"openat"}},
+      {"k_datagram", "wait_in_datagram", {"network"}, {"recvfrom"}},
+  };
+  // Not every kernel has these.
+  for (const std::string& line : target->Lines("measured")) {
+    if (line.starts_with("k_mq")) expected.push_back({"k_mq", "wait_in_mq", {"message queue"}, {"mq_timedreceive"}});
+    if (line.starts_with("k_uring")) expected.push_back({"k_uring", "wait_in_uring", {"poll"}, {"io_uring_enter"}});
   }
   ExpectCauses(recording, *target, expected);
 }
@@ -317,6 +348,47 @@ INSTANTIATE_TEST_SUITE_P(ControlGroups, Frozen, testing::ValuesIn(Freezers()),
                          [](const testing::TestParamInfo<Freezer>& freezer) {
                            return freezer.param.is_v2 ? "v2" : "v1";
                          });
+
+// By a signal, and by a debugger.
+TEST(Causes, OfWhatIsStopped) {
+  const std::unique_ptr<Program> busy = StartBusyLoop(0);
+  ASSERT_NE(busy, nullptr);
+  const auto stopped_ns = [&busy](const std::function<void()>& stop, const std::function<void()>& resume) {
+    absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(Unthrottled({busy->pid()}));
+    EXPECT_TRUE(recorder.ok()) << recorder.status();
+    if (!recorder.ok()) return uint64_t{0};
+    stop();
+    EXPECT_TRUE(HoldsWithin(std::chrono::seconds(20), [&busy] {
+      std::ifstream file("/proc/" + std::to_string(busy->pid()) + "/stat");
+      const std::string text((std::istreambuf_iterator<char>(file)), {});
+      const char state = text[text.rfind(')') + 2];
+      return state == 'T' || state == 't';
+    }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    resume();
+    const SchedStatFile cpu(busy->pid(), busy->pid());
+    const uint64_t before_ns = cpu.Read()->cpu_ns;
+    EXPECT_TRUE(HoldsWithin(std::chrono::seconds(20), [&] { return cpu.Read()->cpu_ns > before_ns; }));
+    const Recording recording = MustStop(**recorder);
+    WaitCauses causes(recording.profile);
+    uint64_t ns = 0;
+    for (const StackRow& row :
+         recording.Rows([&](const StackRow& r) { return causes.Of(*r.row) == WaitCause::kStopped; })) {
+      ns += row.row->blocked_ns;
+    }
+    return ns;
+  };
+  EXPECT_GE(stopped_ns([&busy] { busy->Signal(SIGSTOP); }, [&busy] { busy->Signal(SIGCONT); }), 100'000'000u);
+  EXPECT_GE(stopped_ns(
+                [&busy] {
+                  ASSERT_EQ(ptrace(PTRACE_SEIZE, busy->pid(), 0, 0), 0) << std::strerror(errno);
+                  ASSERT_EQ(ptrace(PTRACE_INTERRUPT, busy->pid(), 0, 0), 0) << std::strerror(errno);
+                  int status = 0;
+                  ASSERT_EQ(waitpid(busy->pid(), &status, __WALL), busy->pid());
+                },
+                [&busy] { ASSERT_EQ(ptrace(PTRACE_DETACH, busy->pid(), 0, 0), 0) << std::strerror(errno); }),
+            100'000'000u);
+}
 
 // What has not ended has the same cause as what has.
 TEST(Causes, OfOpenWaitsAreThoseOfTheOthers) {

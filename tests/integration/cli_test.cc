@@ -255,6 +255,37 @@ TEST_F(Cli, AFileThatCannotBeWrittenTakesNoOtherWithIt) {
   EXPECT_THAT(output_, HasSubstr("\nwritten       " + Path("out.folded") + "\n")) << "and not the other";
 }
 
+TEST_F(Cli, NamesEachFileThatCannotBeWritten) {
+  std::filesystem::create_symlink("/dev/full", Path("full.folded"));
+  std::filesystem::create_symlink("/dev/full", Path("full.json"));
+  EXPECT_EQ(Run({"record", "-o", Path("full.folded"), "-o", Path("full.json"), "--", "sleep", "0.1"}), kFailed);
+  EXPECT_THAT(errors_, HasSubstr("full.folded"));
+  EXPECT_THAT(errors_, HasSubstr("full.json"));
+  EXPECT_EQ(Run({"record", "-o", "/no/such/a.folded", "-o", "/no/such/b.json", "1"}), kBadUsage);
+  ExpectOneLineError("/no/such/a.folded");
+  EXPECT_THAT(errors_, HasSubstr("/no/such/b.json"));
+}
+
+// As `perf stat` does, and a shell.
+TEST_F(Cli, PassesTheExitStatusOfACommandOn) {
+  EXPECT_EQ(Run({"record", "-o", Path("out.folded"), "--", "sh", "-c", "exit 7"}), 7) << errors_;
+  EXPECT_EQ(Run({"record", "-o", Path("out.folded"), "--", "sh", "-c", "sleep 0.1; kill -9 $$"}), 128 + 9) << errors_;
+  EXPECT_THAT(ReadFile(Path("out.folded")), HasSubstr("sh;"));
+}
+
+TEST_F(Cli, SaysThatItWaitsForACommandThatGoesOn) {
+  EXPECT_EQ(Run({"record", "0.2", "--", "sh", "-c", "sleep 2; exit 5"}), 5) << errors_;
+  EXPECT_THAT(errors_, ContainsRegex("offcpu: the recording has ended; waiting for sh \\([0-9]+\\), Ctrl-C ends it"));
+}
+
+// As flamegraph.pl reads it. What is said besides goes to the standard error.
+TEST_F(Cli, WritesFoldedStacksToTheStandardOutput) {
+  ASSERT_EQ(Run({"record", "-o", "-", "--format", "folded", "--", "sleep", "0.1"}), kOk) << errors_;
+  EXPECT_THAT(output_, ContainsRegex("(^|\n)sleep;sleep;[^\n]*clock_nanosleep[^\n]* [0-9]+\n"));
+  std::istringstream lines(output_);
+  for (std::string line; std::getline(lines, line);) EXPECT_THAT(line, ContainsRegex("^[^;]+;.* [0-9]+$"));
+}
+
 TEST_F(Cli, CommandThatIsNotThere) {
   EXPECT_EQ(Run({"record", "-o", Path("out.folded"), "--", "/no/such/command"}), kNotFound);
   ExpectOneLineError("/no/such/command");

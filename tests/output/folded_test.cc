@@ -125,6 +125,16 @@ TEST_F(FoldedTest, WhatIsMissingIsNamedWhereItWouldBe) {
                 "server;worker;[truncated: stack copy];loop;read;-;schedule_[k] 1\n");
 }
 
+// Names of C++ come without them already.
+TEST_F(FoldedTest, WhatCompilersHaveSplitOffIsOneFunction) {
+  fake_.Row(process_, comm_, fake_.User({"read", "serve.part.0", "main"}), fake_.Kernel({"schedule"}), 1000);
+  fake_.Row(process_, comm_, fake_.User({"read", "serve.isra.0.cold", "main"}), fake_.Kernel({"schedule"}), 2000);
+  fake_.Row(process_, comm_, fake_.User({"read", "main"}), fake_.Kernel({"schedule", "wq_sleep.constprop.0"}), 4000);
+  EXPECT_EQ(Fold(),
+            "server;worker;main;read;-;wq_sleep_[k];schedule_[k] 4\n"
+            "server;worker;main;serve;read;-;schedule_[k] 3\n");
+}
+
 TEST_F(FoldedTest, StacksOfTheSameNamesAreOneLine) {
   uint32_t other_process = fake_.Process(11, "client");
   uint32_t a = fake_.User({"read", "main"});

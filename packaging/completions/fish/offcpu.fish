@@ -44,7 +44,7 @@ complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l f
 complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l time-unit -xa 'us ns' -d 'Of the values in .folded files'
 complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l frame-sources -d 'Say how each user frame was found'
 complete -c offcpu -n '__fish_seen_subcommand_from report diff dump' -l unit -x -d 'Only this unit of systemd'
-complete -c offcpu -n '__fish_seen_subcommand_from report diff dump' -l cause -xa 'lock mutex "condition variable" "read-write lock" semaphore barrier once join future channel atomic park safepoint GIL "database lock" "row lock" "lightweight lock" futex "file lock" "kernel lock" sleep "block I/O" file network poll pipe child vfork "page fault" preempted throttled frozen other' -d 'Only waits for this'
+complete -c offcpu -n '__fish_seen_subcommand_from report diff dump' -l cause -xa 'lock mutex "condition variable" "read-write lock" semaphore barrier once join future channel atomic park safepoint GIL "database lock" "row lock" "lightweight lock" futex "file lock" "kernel lock" sleep "block I/O" file network poll pipe "message queue" signal "file event" terminal child vfork "page fault" preempted throttled frozen stopped other' -d 'Only waits for this'
 complete -c offcpu -n '__fish_seen_subcommand_from report diff dump' -l focus -x -d 'Only stacks with such a function'
 complete -c offcpu -n '__fish_seen_subcommand_from report diff dump' -l ignore -x -d 'No stacks with such a function'
 complete -c offcpu -n '__fish_seen_subcommand_from top' -l interval -x -d 'From one refresh to the next'
