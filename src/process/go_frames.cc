@@ -59,13 +59,15 @@ void ForEachDepth(const Memory& memory, const GoTable::Function& function, uint6
 
 // See the runtime's asm_amd64.s and sys_linux_amd64.s. Its own tracebacks end at them, or change the stack there.
 constexpr std::pair<std::string_view, GoLandmark::Kind> kLandmarks[] = {
-    {"runtime.goexit", GoLandmark::Kind::kBase},          // goroutines return to it
-    {"runtime.rt0_go", GoLandmark::Kind::kBaseOfCallee},  // what it calls at last never returns
-    {"runtime.clone", GoLandmark::Kind::kBaseOfCallee},   // only the child calls anything
-    {"runtime.mcall", GoLandmark::Kind::kBaseOfCallee},   // has left the goroutine, and is not returned to
-    {"runtime.mstart", GoLandmark::Kind::kWithoutFrame},  // the first function of a thread
-    {"runtime.systemstack", GoLandmark::Kind::kSwitch},   // to the thread's own stack
-    {"runtime.morestack", GoLandmark::Kind::kSwitch},    {"runtime.asmcgocall", GoLandmark::Kind::kSwitch},
+    {"runtime.goexit", GoLandmark::Kind::kBase},           // goroutines return to it
+    {"runtime.rt0_go", GoLandmark::Kind::kBaseOfCallee},   // what it calls at last never returns
+    {"runtime.clone", GoLandmark::Kind::kBaseOfCallee},    // only the child calls anything
+    {"runtime.mcall", GoLandmark::Kind::kBaseOfCallee},    // has left the goroutine, and is not returned to
+    {"runtime.mstart", GoLandmark::Kind::kWithoutFrame},   // the first function of a thread
+    {"crosscall_amd64", GoLandmark::Kind::kBaseOfCallee},  // with cgo it is called by that
+    {"crosscall1", GoLandmark::Kind::kBaseOfCallee},       // likewise, in newer versions
+    {"runtime.systemstack", GoLandmark::Kind::kSwitch},    // to the thread's own stack
+    {"runtime.morestack", GoLandmark::Kind::kSwitch},     {"runtime.asmcgocall", GoLandmark::Kind::kSwitch},
 };
 
 std::optional<GoLandmark::Kind> LandmarkOf(std::string_view name) {
@@ -116,6 +118,19 @@ std::vector<GoLandmark> GoLandmarks(const Memory& gopclntab, uint64_t bytes, uin
     if (kind) landmarks.push_back({.code = {.begin = function->begin, .end = function->end}, .kind = *kind});
   }
   return landmarks;
+}
+
+std::optional<GoLandmark> FindCgoThreadStart(std::span<const std::byte> code, uint64_t address) {
+  constexpr std::array<uint8_t, 31> kCode = {0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57,  // push
+                                             0x48, 0x89, 0xfb,        // mov rdi, rbx
+                                             0x48, 0x89, 0xd7,        // mov rdx, rdi
+                                             0xff, 0xd6, 0xff, 0xd3,  // call *rsi; call *rbx
+                                             0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, 0xc3};
+  const auto begin = std::search(code.begin(), code.end(), kCode.begin(), kCode.end(),
+                                 [](std::byte a, uint8_t b) { return std::to_integer<uint8_t>(a) == b; });
+  if (begin == code.end()) return std::nullopt;
+  const uint64_t at = address + static_cast<uint64_t>(begin - code.begin());
+  return GoLandmark{.code = {.begin = at, .end = at + kCode.size()}, .kind = GoLandmark::Kind::kBaseOfCallee};
 }
 
 }  // namespace offcpu

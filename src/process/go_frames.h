@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "process/memory.h"
@@ -23,6 +25,10 @@ std::vector<CodeRange> GoCodeWithoutFrames(const Memory& gopclntab, uint64_t byt
 // The runtime's functions at which its stacks begin or change, by name. There may be two of each, one for each
 // convention of calls.
 std::vector<GoLandmark> GoLandmarks(const Memory& gopclntab, uint64_t bytes, uint64_t text_address);
+
+// The code of cgo that calls the first function of each thread of the runtime, in code of C that Go's table does not
+// list; `code` begins at the link-time `address`. Assembler code without a table, which all versions have alike.
+std::optional<GoLandmark> FindCgoThreadStart(std::span<const std::byte> code, uint64_t address);
 
 }  // namespace offcpu
 

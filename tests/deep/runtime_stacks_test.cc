@@ -222,23 +222,57 @@ TEST(RewrittenStacks, OfBoltAreWhole) {
   EXPECT_EQ(tally.wrong, 0u);
 }
 
+// Expects that all stacks of a program are whole; returns them.
+NamedProfile WholeStacksOf(const RealProgram& program) {
+  const RunningProgram running(program);
+  EXPECT_TRUE(running.AwaitBlocked(program.threads)) << running.errors();
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(running.pid(), UnwindOrder());
+  EXPECT_TRUE(stacks.ok()) << stacks.status();
+  if (!stacks.ok()) return {};
+  NamedProfile named = Symbolize(stacks->profile);
+  std::erase_if(named.user_stacks, [](const NamedUserStack& stack) { return stack.frames.empty(); });
+  EXPECT_FALSE(named.user_stacks.empty());
+  for (const NamedUserStack& stack : named.user_stacks) {
+    EXPECT_EQ(Name(stack.end), Name(EndReason::kComplete)) << stack.frames.back().name();
+  }
+  return named;
+}
+
 // At 65 MiB a table is not dropped.
 TEST(LargeTables, OfGoServeWhole) {
   const RealProgram program = {"go_large", "/usr/bin/go", kLargeGo, 1};
   if (!program.is_installed()) GTEST_SKIP() << "golang-go is not installed";
-  const RunningProgram running(program);
-  ASSERT_TRUE(running.AwaitBlocked(program.threads)) << running.errors();
-  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(running.pid(), UnwindOrder());
-  ASSERT_TRUE(stacks.ok()) << stacks.status();
-  const NamedProfile named = Symbolize(stacks->profile);
-  size_t whole = 0;
-  for (const NamedUserStack& stack : named.user_stacks) {
-    if (stack.frames.empty()) continue;
-    EXPECT_EQ(Name(stack.end), Name(EndReason::kComplete));
+  for (const NamedUserStack& stack : WholeStacksOf(program).user_stacks) {
     for (const NamedFrame& frame : stack.frames) EXPECT_TRUE(frame.named) << frame.name();
-    ++whole;
   }
-  EXPECT_GE(whole, 1u);
+}
+
+// By default a program that imports net is made with cgo, whose code of C starts the threads of the runtime. It has no
+// tables where Go's own linker puts it into the program.
+TEST(CgoStacks, AreWholeFromWhereThreadsStart) {
+  for (const char* flags : {"", "-ldflags '-s -w'", "-ldflags '-linkmode external'"}) {
+    const RealProgram program = {"cgo", "/usr/bin/go",
+                                 absl::StrCat("cat >w.go <<'END'\n"
+                                              "package main\n"
+                                              "import (\n\"net\"\n\"os/user\"\n\"time\"\n)\n"
+                                              "func main() {\n"
+                                              "  user.Current()\n"
+                                              "  net.LookupHost(\"localhost\")\n"
+                                              "  for i := 0; i < 4; i++ { go time.Sleep(1 << 60) }\n"
+                                              "  time.Sleep(1 << 60)\n"
+                                              "}\nEND\n"
+                                              "CGO_ENABLED=1 go build ",
+                                              flags, " -o w w.go && exec ./w"),
+                                 3};
+    if (!program.is_installed()) GTEST_SKIP() << "golang-go is not installed";
+    SCOPED_TRACE(flags);
+    const NamedProfile named = WholeStacksOf(program);
+    const bool has_started = std::any_of(named.user_stacks.begin(), named.user_stacks.end(), [](const auto& stack) {
+      return std::any_of(stack.frames.begin(), stack.frames.end(),
+                         [](const NamedFrame& frame) { return frame.name().starts_with("runtime.mstart"); });
+    });
+    EXPECT_TRUE(has_started);
+  }
 }
 
 // A function of a Java stack, as the virtual machine's own dump writes it: "J.nested", and "J.java:4" unless it is

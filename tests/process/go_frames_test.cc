@@ -152,17 +152,35 @@ TEST(GoFramesTest, WhereStacksBeginAndChange) {
     table[0x70 + 40 + 4] = 8;
     return Landmarks(table);
   };
-  const std::pair<const char*, Kind> known[] = {
-      {"runtime.goexit", Kind::kBase},           {"runtime.goexit.abi0", Kind::kBase},
-      {"runtime.mcall", Kind::kBaseOfCallee},    {"runtime.clone.abi0", Kind::kBaseOfCallee},
-      {"runtime.mstart", Kind::kWithoutFrame},   {"runtime.systemstack", Kind::kSwitch},
-      {"runtime.asmcgocall.abi0", Kind::kSwitch}};
+  const std::pair<const char*, Kind> known[] = {{"runtime.goexit", Kind::kBase},
+                                                {"runtime.goexit.abi0", Kind::kBase},
+                                                {"runtime.mcall", Kind::kBaseOfCallee},
+                                                {"runtime.clone.abi0", Kind::kBaseOfCallee},
+                                                {"runtime.mstart", Kind::kWithoutFrame},
+                                                {"runtime.systemstack", Kind::kSwitch},
+                                                {"runtime.asmcgocall.abi0", Kind::kSwitch},
+                                                {"crosscall_amd64", Kind::kBaseOfCallee},
+                                                {"crosscall1", Kind::kBaseOfCallee}};
   for (const auto& [name, kind] : known) {
     EXPECT_THAT(landmarks(name), testing::ElementsAre(GoLandmark{{kText + 32, kText + 64}, kind})) << name;
   }
   for (const char* name : {"runtime.goexit0", "runtime.mstart0", "main.goexit", "runtime.mcall.abi1", ".abi0"}) {
     EXPECT_TRUE(landmarks(name).empty()) << name;
   }
+}
+
+// As gcc_amd64.S of Go's runtime/cgo says it.
+TEST(GoFramesTest, WhereCgoStartsThreads) {
+  std::vector<std::byte> code(100, std::byte{0xcc});
+  EXPECT_EQ(FindCgoThreadStart(code, kText), std::nullopt);
+  const std::string start =
+      "\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57"       // push %rbx, %rbp, %r12 to %r15
+      "\x48\x89\xfb\x48\x89\xd7\xff\xd6\xff\xd3"       // mov %rdi, %rbx; mov %rdx, %rdi; call *%rsi; call *%rbx
+      "\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc3";  // pop them; ret
+  for (size_t i = 0; i < start.size(); ++i) code[40 + i] = static_cast<std::byte>(start[i]);
+  EXPECT_EQ(FindCgoThreadStart(code, kText), (GoLandmark{{kText + 40, kText + 71}, GoLandmark::Kind::kBaseOfCallee}));
+  code[70] = std::byte{0xcc};
+  EXPECT_EQ(FindCgoThreadStart(code, kText), std::nullopt);
 }
 
 TEST(GoFramesTest, EveryPrefixIsSafe) {

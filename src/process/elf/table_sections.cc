@@ -119,6 +119,22 @@ bool AddTable(const ElfFile& file, std::string_view name, bool named, ModuleTabl
   return true;
 }
 
+// Looks for it in the code of C in front of Go's code and behind it, if another linker has put them together.
+void AddCgoThreadStart(const ElfFile& file, const ElfSection& text, const PiecewiseMemory& table, Module* module) {
+  constexpr uint64_t kMostBytes = 8 << 20;
+  const std::optional<GoTable> functions = GoTable::Open(table, table.bytes(), text.address);
+  if (!functions || functions->functions() == 0) return;
+  const auto first = functions->FunctionAt(0);
+  const auto last = functions->FunctionAt(functions->functions() - 1);
+  const uint64_t end = text.address + text.size;
+  if (!first || !last || first->begin < text.address || last->end > end || end < text.address) return;
+  for (const CodeRange& part : {CodeRange{text.address, first->begin}, CodeRange{last->end, end}}) {
+    std::vector<std::byte> code(std::min(part.end - part.begin, kMostBytes));
+    if (!file.memory().Read(text.offset + (part.begin - text.address), code)) continue;
+    if (const auto start = FindCgoThreadStart(code, part.begin)) module->go_landmarks.push_back(*start);
+  }
+}
+
 void ReadGoFrames(const ElfFile& file, Module* module) {
   const ElfSection* text = file.Find(".text");
   const ElfSection* section = file.Find(".gopclntab");
@@ -135,6 +151,7 @@ void ReadGoFrames(const ElfFile& file, Module* module) {
   ranges.shrink_to_fit();
   module->too_large |= ranges.size() == kMaxGoRanges;
   module->go_landmarks = GoLandmarks(table, table.bytes(), text->address);
+  AddCgoThreadStart(file, *text, table, module);
   GiveBack(most - std::min(most, ranges.size() * sizeof(CodeRange)), module);
 }
 
