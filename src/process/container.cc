@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,13 +32,47 @@ std::string_view IdOfComponent(std::string_view component) {
   return before.back() == '-' || before.back() == ':' ? id : std::string_view();
 }
 
-// Appends the directories below `root` that are named by a container id with this prefix. False if there are too many
-// directories to look at. Those that go away meanwhile are passed over.
-bool FindBelow(const std::string& root, const std::string& prefix, std::vector<std::string>* found) {
+// "my\x2dname": systemd writes so what means something else in the name of a unit.
+std::string Unescaped(std::string_view name) {
+  constexpr std::string_view kDash = "\\x2d";
+  std::string plain(name);
+  for (size_t at = 0; (at = plain.find(kDash, at)) != std::string::npos; ++at) plain.replace(at, kDash.size(), "-");
+  return plain;
+}
+
+// `name` without what it begins and ends with; nothing if it does not, or if nothing is left.
+std::optional<std::string_view> Within(std::string_view name, std::string_view prefix, std::string_view suffix) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size())
+    return std::nullopt;
+  return name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+}
+
+// The name of a container that has no id, by one component of a cgroup path and the one before it: of LXC and Incus
+// "lxc.payload.NAME", or "lxc/NAME" in version 1; of systemd-nspawn and libvirt, below machine.slice,
+// "machine-NAME.scope" and "systemd-nspawn@NAME.service".
+std::string NameOfComponent(std::string_view before, std::string_view component) {
+  if (const auto name = Within(component, "lxc.payload.", "")) return std::string(*name);
+  if (before == "lxc" && component != "lxc") return std::string(component);
+  if (before != "machine.slice") return "";
+  if (const auto name = Within(component, "machine-", ".scope")) return Unescaped(*name);
+  if (const auto name = Within(component, "systemd-nspawn@", ".service")) return Unescaped(*name);
+  return "";
+}
+
+// What one component says of a container: its id, or its name.
+std::string ContainerOf(std::string_view before, std::string_view component) {
+  const std::string_view id = IdOfComponent(component);
+  return id.empty() ? NameOfComponent(before, component) : std::string(id);
+}
+
+// Appends the directories below `root` that are named by a container id with this prefix, or are those of a container
+// of this name. False if there are too many directories to look at. Those that go away meanwhile are passed over.
+bool FindBelow(const std::string& root, const std::string& wanted, std::vector<std::string>* found) {
   return WalkDirectoriesBelow(root, [&](const std::filesystem::path& directory) {
     const std::string name = directory.filename().string();
     const std::string_view id = IdOfComponent(name);
-    const bool is_it = !id.empty() && id.starts_with(prefix);
+    const bool is_it = id.empty() ? NameOfComponent(directory.parent_path().filename().string(), name) == wanted
+                                  : wanted.size() >= kMinPrefix && id.starts_with(wanted);
     if (is_it) found->push_back(directory.string());
     return !is_it;  // what is inside of the container belongs to it
   });
@@ -45,14 +80,19 @@ bool FindBelow(const std::string& root, const std::string& prefix, std::vector<s
 
 }  // namespace
 
-std::string_view ContainerIdInPath(std::string_view path) {
+std::string ContainerIdInPath(std::string_view path) {
+  std::string all;
+  std::string_view before;
   while (!path.empty()) {
-    size_t slash = path.rfind('/');
-    std::string_view component = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    if (std::string_view id = IdOfComponent(component); !id.empty()) return id;
-    path = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+    const std::string_view component = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(component.size() + 1, path.size()));
+    const std::string container = ContainerOf(before, component);
+    // An id is nobody else's, whatever it is in.
+    if (!IdOfComponent(component).empty()) all.clear();
+    if (!container.empty()) absl::StrAppend(&all, all.empty() ? "" : "/", container);
+    before = component;
   }
-  return {};
+  return all;
 }
 
 std::string ContainerId(std::string_view cgroup_file_text) {
@@ -64,15 +104,15 @@ std::string ContainerId(std::string_view cgroup_file_text) {
     size_t colon = line.find(':');
     if (colon != std::string_view::npos) colon = line.find(':', colon + 1);
     if (colon == std::string_view::npos) continue;
-    if (std::string_view id = ContainerIdInPath(line.substr(colon + 1)); !id.empty()) return std::string(id);
+    if (std::string id = ContainerIdInPath(line.substr(colon + 1)); !id.empty()) return id;
   }
   return "";
 }
 
 absl::StatusOr<std::string> FindContainerCgroup(const std::string& root, const std::string& id) {
-  if (id.size() < kMinPrefix || id.size() > kIdLength || !IsHex(id)) {
+  if (id.empty() || id.find('/') != std::string::npos) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a container id is ", kMinPrefix, " to ", kIdLength, " lower-case hex digits: ", id));
+        absl::StrCat("a container is named by ", kMinPrefix, " or more digits of its id, or by its name: ", id));
   }
   std::vector<std::string> found;
   if (!FindBelow(root, id, &found)) return absl::ResourceExhaustedError(absl::StrCat("too many cgroups below ", root));

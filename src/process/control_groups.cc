@@ -48,6 +48,7 @@ std::optional<std::string> FindPath(const OwnedFd& root, const std::string& root
 // something else, with underscores.
 std::string PodOf(std::string_view component) {
   constexpr std::string_view kSlice = ".slice";
+  component = component.substr(0, component.find(':'));  // containerd without systemd puts the container behind it
   if (component.ends_with(kSlice)) component.remove_suffix(kSlice.size());
   if (component.size() < kUidLength) return "";
   std::string uid(component.substr(component.size() - kUidLength));

@@ -151,13 +151,13 @@ std::string OffCpuTable::TimesOf(uint32_t number, const RowSums& sums, uint32_t 
 
 // A process that ended before it was looked at is in the container that its threads were in.
 void OffCpuTable::FillContainers(Profile& profile) {
-  std::vector<std::string_view> containers;
+  std::vector<std::string> containers;
   for (const std::string& path : profile.control_groups) containers.push_back(ContainerIdInPath(path));
   for (const ProfileRow& row : profile.rows) {
     if (row.control_group == 0) continue;
     ProcessInfo& process = profile.processes[row.process];
     if (process.key == ProcessKey()) continue;  // "[other]" stands for many
-    if (process.container.empty()) process.container = std::string(containers[row.control_group - 1]);
+    if (process.container.empty()) process.container = containers[row.control_group - 1];
   }
 }
 

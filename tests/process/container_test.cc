@@ -33,6 +33,33 @@ TEST(ContainerIdTest, Version1) {
 
 TEST(ContainerIdTest, InnermostOfNested) { EXPECT_EQ(ContainerId("0::/docker/" + kA + "/docker/" + kB + "/x\n"), kB); }
 
+// Containers without an id have a name. In each of them, as on the host, there may be an nginx.service.
+TEST(ContainerIdTest, NamesOfContainersWithoutIds) {
+  EXPECT_EQ(ContainerId("0::/lxc.payload.web/system.slice/nginx.service\n"), "web");
+  EXPECT_EQ(ContainerId("0::/lxc.payload.web-1/init.scope\n"), "web-1");
+  EXPECT_EQ(ContainerId("12:pids:/lxc/web/user.slice\n"), "web");
+  EXPECT_EQ(ContainerId("0::/machine.slice/machine-web.scope/payload/system.slice/nginx.service\n"), "web");
+  EXPECT_EQ(ContainerId("0::/machine.slice/machine-my\\x2dweb.scope\n"), "my-web");
+  EXPECT_EQ(ContainerId("0::/machine.slice/systemd-nspawn@web.service/payload/init.scope\n"), "web");
+  EXPECT_EQ(ContainerId("0::/machine.slice/machine-qemu\\x2d1\\x2dvm.scope/libvirt/emulator\n"), "qemu-1-vm");
+}
+
+TEST(ContainerIdTest, WhatRunsContainersIsInNone) {
+  EXPECT_EQ(ContainerId("0::/lxc.monitor.web\n"), "");
+  EXPECT_EQ(ContainerId("0::/lxc\n"), "");
+  EXPECT_EQ(ContainerId("0::/system.slice/systemd-nspawn@web.service\n"), "") << "not of machine.slice";
+  EXPECT_EQ(ContainerId("0::/machine.slice/machine-.scope\n"), "");
+  EXPECT_EQ(ContainerId("0::/system.slice/nginx.service\n"), "");
+}
+
+// A name is one among those of the container that it is in.
+TEST(ContainerIdTest, NestedNamesAreAPath) {
+  EXPECT_EQ(ContainerId("0::/lxc.payload.a/lxc.payload.web/system.slice/nginx.service\n"), "a/web");
+  EXPECT_EQ(ContainerId("0::/lxc.payload.b/machine.slice/machine-web.scope\n"), "b/web");
+  EXPECT_EQ(ContainerId("0::/lxc.payload.b/system.slice/docker-" + kA + ".scope\n"), kA);
+  EXPECT_EQ(ContainerId("0::/docker/" + kA + "/lxc.payload.web\n"), kA + "/web");
+}
+
 TEST(ContainerIdTest, None) {
   EXPECT_EQ(ContainerId(""), "");
   EXPECT_EQ(ContainerId("0::/\n"), "");
@@ -74,10 +101,23 @@ TEST_F(FindContainerCgroupTest, NoneOrMany) {
   EXPECT_EQ(FindContainerCgroup(root_ + "/none", kA).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(FindContainerCgroupTest, NotAnId) {
-  for (const std::string& id : {std::string(), kA.substr(0, 7), kA + "0", std::string("0123456x"),
-                                std::string("0123456A"), std::string("../../../")}) {
-    EXPECT_EQ(FindContainerCgroup("/", id).status().code(), absl::StatusCode::kInvalidArgument) << id;
+TEST_F(FindContainerCgroupTest, ByName) {
+  const std::string web = Make("/lxc.payload.web");
+  Make("/lxc.payload.web/system.slice/nginx.service");
+  Make("/lxc.monitor.web");
+  const std::string machine = Make("/machine.slice/systemd-nspawn@my\\x2dbase.service");
+  EXPECT_EQ(FindContainerCgroup(root_, "web").value_or(""), web);
+  EXPECT_EQ(FindContainerCgroup(root_, "my-base").value_or(""), machine);
+  EXPECT_EQ(FindContainerCgroup(root_, "we").status().code(), absl::StatusCode::kNotFound) << "names are whole";
+}
+
+TEST_F(FindContainerCgroupTest, NotAContainer) {
+  Make("/docker-" + kA + ".scope");
+  for (const std::string& id : {std::string(), std::string("../../../")}) {
+    EXPECT_EQ(FindContainerCgroup(root_, id).status().code(), absl::StatusCode::kInvalidArgument) << id;
+  }
+  for (const std::string& id : {kA.substr(0, 7), kA + "0", std::string("0123456x"), std::string("0123456A")}) {
+    EXPECT_EQ(FindContainerCgroup(root_, id).status().code(), absl::StatusCode::kNotFound) << id;
   }
 }
 

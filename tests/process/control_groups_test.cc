@@ -38,6 +38,16 @@ TEST(ControlGroupNamesTest, KubernetesByEitherDriver) {
   EXPECT_EQ(systemd.unit, "cri-containerd-" + kContainer + ".scope");
 }
 
+// As containerd writes it where systemd does not make the groups.
+TEST(ControlGroupNamesTest, PodInFrontOfItsContainer) {
+  EXPECT_EQ(NamesInControlGroup("/system.slice/containerd.service/"
+                                "kubepods-burstable-pod1b2c3d4e_0000_4111_8222_333344445555.slice:cri-containerd:" +
+                                kContainer)
+                .pod,
+            kPod);
+  EXPECT_EQ(NamesInControlGroup("/a:pod" + kPod).pod, "");
+}
+
 TEST(ControlGroupNamesTest, WhatOnlyLooksLikeAPodIsNone) {
   EXPECT_EQ(NamesInControlGroup("/tripod" + kPod).pod, "");
   EXPECT_EQ(NamesInControlGroup("/pod" + kPod + "0").pod, "");
