@@ -10,6 +10,7 @@
 #include "code.bpf.h"
 #include "counters.bpf.h"
 #include "machine.bpf.h"
+#include "probed_returns.bpf.h"
 #include "rings.bpf.h"
 #include "stack_copy.bpf.h"
 #include "stack_memory.bpf.h"
@@ -59,6 +60,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 		take = end - sp;
 	red_zone = record->head.is_32_bit || end <= sp ? 0 : red_zone_bytes(state, sp);
 	copy_top(buffer, sp, red_zone, take);
+	restore_returns(buffer, task);
 	red_zone = sp - buffer->copy.begin;
 	bytes = buffer->copy.bytes > red_zone ? buffer->copy.bytes - red_zone : 0;
 	if (is_first_try && bytes < take && may_fault_now(state, task)) {

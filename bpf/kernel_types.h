@@ -136,6 +136,25 @@ struct maple_tree {
 	void *ma_root;
 };
 
+struct xol_area {
+	unsigned long vaddr; /* of the trampoline that probed functions return to */
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+/* A function that is to return to the trampoline. */
+struct return_instance {
+	unsigned long stack;	      /* where its return address lies */
+	unsigned long orig_ret_vaddr; /* what that was */
+	struct return_instance *next; /* further out */
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct mm_struct {
 	mm_context_t context;
 	struct seqcount mm_lock_seq; /* CONFIG_PER_VMA_LOCK, 6.14 and later */
@@ -144,6 +163,7 @@ struct mm_struct {
 	unsigned long total_vm;
 	int map_count;
 	struct maple_tree mm_mt;
+	struct uprobes_state uprobes_state; /* CONFIG_UPROBES */
 };
 
 struct mm_struct___counter {
@@ -257,6 +277,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	__u64 self_exec_id;
 	struct thread_struct thread;
+	struct uprobe_task *utask; /* CONFIG_UPROBES */
 	int prio;
 };
 

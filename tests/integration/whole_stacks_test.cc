@@ -190,6 +190,26 @@ INSTANTIATE_TEST_SUITE_P(
                     FarStack{"handler_32", {"far_stacks_32", "--seconds", "90", "handler"}, {}}),
     [](const testing::TestParamInfo<FarStack>& stack) { return stack.param.name; });
 
+TEST(WholeStacks, OfTextThatWasMovedToOtherMemory) {
+  const std::unique_ptr<Target> target = Target::Start({"moved_text", "--seconds", "90"});
+  ASSERT_NE(target, nullptr);
+  const auto is_whole = [](const StackRow& row) {
+    return row.complete() && row.Calls({"_start", "main", "moved_outer", "moved_inner"});
+  };
+  RecordUntilThereAre({{"whole", is_whole}}, Unthrottled({target->pid()}), *target);
+}
+
+// Where it returns to the kernel has put its own trampoline.
+TEST(WholeStacks, OfAFunctionWhoseReturnsAreProbed) {
+  const std::unique_ptr<Target> target = Target::Start({"probed_returns", "--seconds", "90"});
+  ASSERT_NE(target, nullptr);
+  if (target->Detail("probes") == 0) return;  // the kernel has none
+  const auto is_whole = [](const StackRow& row) {
+    return row.complete() && row.Calls({"_start", "main", "probed_outer", "probed", "probed_inner"});
+  };
+  RecordUntilThereAre({{"whole", is_whole}}, Unthrottled({target->pid()}), *target);
+}
+
 // Code that calls nobody keeps where its frame ends below its stack pointer.
 TEST(WholeStacks, OfCodeThatUsesTheRedZone) {
   const std::unique_ptr<Target> target = Target::Start({"red_zone", "--seconds", "90"});
