@@ -16,7 +16,12 @@ namespace offcpu {
 inline constexpr uint64_t kMostCopiedBytes = 4 << 20;  // of one mapping
 inline constexpr size_t kMostFunctionBytes = 64;
 
-// The function, with what fills it up; empty if [begin, end) is anything else.
+inline constexpr uint64_t kArenaBytes = 64 << 10;  // CPython's: copies begin anew in each, which may be side by side
+
+// Where an address that is so far from the begin of the mapping is in the copy that it lies in.
+inline uint64_t OffsetInCopy(uint64_t offset, size_t function_bytes) { return offset % kArenaBytes % function_bytes; }
+
+// The function, with what lies between two copies; empty if [begin, end) is anything else.
 std::vector<std::byte> CopiedFunction(const Memory& memory, uint64_t begin, uint64_t end);
 
 }  // namespace offcpu

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "process/copied_code.h"
 #include "unwind/apply.h"
 #include "unwind/frame_pointer.h"
 
@@ -143,7 +144,7 @@ void Walker::LookUpByCode(const MappedCode& code, const FrameState& state, Found
   if (!by_frame_pointer_ || state.exact || IsDescribed(*found)) return;
   Row row;
   if (!code.copied.empty()) {
-    const ReturnPath path = FollowReturn(code.copied, (state.pc - code.begin) % code.copied.size());
+    const ReturnPath path = FollowReturn(code.copied, OffsetInCopy(state.pc - code.begin, code.copied.size()));
     row = ReturnPathRow(*machine_, path, state.pc);
     if (path.kind != ReturnPath::Kind::kReturns) return;
   } else {
