@@ -35,11 +35,12 @@ static __always_inline bool is_plain_memory(const struct mm_reader *reader)
 #define STACK_MAPPINGS 16
 #define STEPS_A_STACK_MAPPING (TREE_LEVELS + 2)
 
+/* How many mappings have been taken, and of which flags, is kept with the reader. Verifiers of older kernels
+ * look at a callback of bpf_loop once, with what the first call of it finds on the stack, and cut off what
+ * that does not come to. */
 struct stack_search {
 	struct mm_reader *reader;
 	struct stack_mapping *stack;
-	__u64 flags; /* of its mappings */
-	__u32 count; /* of them, so far */
 };
 
 /* Does the mapping that was read last continue the stack? */
@@ -47,7 +48,8 @@ static __always_inline bool continues_stack(const struct stack_search *search)
 {
 	const struct mapping_read *read = &search->reader->mapping;
 
-	return read->begin == search->stack->end && !((read->flags ^ search->flags) & VM_OF_STACK) &&
+	return read->begin == search->stack->end &&
+	       !((read->flags ^ search->reader->stack_flags) & VM_OF_STACK) &&
 	       is_plain_memory(search->reader);
 }
 
@@ -57,17 +59,17 @@ static __always_inline bool take_stack_mapping(struct stack_search *search)
 	const struct mapping_read *read = &search->reader->mapping;
 	struct stack_mapping *stack = search->stack;
 
-	if (search->count && !continues_stack(search))
+	if (search->reader->stack_mappings && !continues_stack(search))
 		return false;
 	stack->end = read->end;
-	if (!search->count) {
+	if (!search->reader->stack_mappings) {
 		stack->begin = read->begin;
 		stack->may_fault = is_plain_memory(search->reader);
-		search->flags = read->flags;
+		search->reader->stack_flags = read->flags;
 		if (read->flags & (VM_IO | VM_PFNMAP))
 			stack->end = read->begin;
 	}
-	return ++search->count < STACK_MAPPINGS && stack->may_fault;
+	return ++search->reader->stack_mappings < STACK_MAPPINGS && stack->may_fault;
 }
 
 /* bpf_loop calls this for each level of the tree on the way to a mapping, and for the mapping; 1 ends it. */
@@ -90,6 +92,7 @@ static __always_inline void find_stack(struct task_struct *task, struct mm_reade
 	struct stack_search search = {.reader = reader, .stack = stack};
 
 	stack->begin = stack->end = 0;
+	reader->stack_mappings = 0;
 	begin_reader(reader, task);
 	seek(reader, address);
 	bpf_loop(STEPS_A_STACK_MAPPING * STACK_MAPPINGS, search_stack, &search, 0);
