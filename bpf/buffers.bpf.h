@@ -23,7 +23,7 @@ struct thread_record {
 struct stack_copy {
 	__u64 from;		      /* the next byte */
 	__u32 bytes, take;	      /* how many the record holds, and is to hold */
-	__u64 begin, end;	      /* what was copied from the stack pointer upwards */
+	__u64 begin, end;	      /* what was copied around the stack pointer and upwards */
 	__u64 piece_end, mapping_end; /* of a piece, kept here because the stack has no room */
 };
 

@@ -10,6 +10,7 @@
 #include "code.bpf.h"
 #include "counters.bpf.h"
 #include "machine.bpf.h"
+#include "probed_returns.bpf.h"
 #include "rings.bpf.h"
 #include "stack_copy.bpf.h"
 #include "stack_memory.bpf.h"
@@ -28,7 +29,7 @@ static __always_inline void tell_walked(struct wire_capture *head, const struct 
 }
 
 /*
- * Copies what is resident of the current task's stack from the stack pointer upwards, page by page. Returns a
+ * Copies what is resident of the current task's stack from its red zone upwards, page by page. Returns a
  * wire_no_user; WIRE_USER_PENDING: the capture is on its way; TRY_AGAIN, of a first try only: there is a page
  * that is not resident and may be faulted in. A global function, so that the verifier goes through it once
  * and not from every place that it is called at.
@@ -39,7 +40,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct capture_buffer *buffer = state ? claim_buffer() : NULL;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u32 bytes, take = wanted, result = WIRE_NO_USER_UNREADABLE;
+	__u32 bytes, red_zone, take = wanted, result = WIRE_NO_USER_UNREADABLE;
 	struct capture_record *record;
 	__u64 sp, end;
 
@@ -57,8 +58,11 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	end = stack_end(state, task, &buffer->code.list.look.reader, sp);
 	if (end - sp < take)
 		take = end - sp;
-	copy_top(buffer, sp, take);
-	bytes = buffer->copy.bytes;
+	red_zone = record->head.is_32_bit || end <= sp ? 0 : red_zone_bytes(state, sp);
+	copy_top(buffer, sp, red_zone, take);
+	restore_returns(buffer, task);
+	red_zone = sp - buffer->copy.begin;
+	bytes = buffer->copy.bytes > red_zone ? buffer->copy.bytes - red_zone : 0;
 	if (is_first_try && bytes < take && may_fault_now(state, task)) {
 		result = TRY_AGAIN;
 		goto out;
@@ -78,7 +82,8 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	record->head.cookie = cookie;
 	record->head.code = buffer->code.code;
 	tell_walked(&record->head, &state->walked);
-	record->head.stack_bytes = bytes;
+	record->head.red_zone_bytes = red_zone;
+	record->head.stack_bytes = buffer->copy.bytes;
 	record->head.above = what_is_above(sp + bytes, sp + wanted, end, state->stack.end == end);
 	fill_process(&record->head.process, task);
 	copy_pieces(buffer, state, task);

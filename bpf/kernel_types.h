@@ -56,6 +56,7 @@ enum bpf_map_type {
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400 /* with TASK_UNINTERRUPTIBLE: idle */
 
+#define VM_READ 0x1
 #define VM_WRITE 0x2
 #define VM_EXEC 0x4
 #define VM_SHARED 0x8
@@ -135,6 +136,25 @@ struct maple_tree {
 	void *ma_root;
 };
 
+struct xol_area {
+	unsigned long vaddr; /* of the trampoline that probed functions return to */
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+/* A function that is to return to the trampoline. */
+struct return_instance {
+	unsigned long stack;	      /* where its return address lies */
+	unsigned long orig_ret_vaddr; /* what that was */
+	struct return_instance *next; /* further out */
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct mm_struct {
 	mm_context_t context;
 	struct seqcount mm_lock_seq; /* CONFIG_PER_VMA_LOCK, 6.14 and later */
@@ -143,6 +163,7 @@ struct mm_struct {
 	unsigned long total_vm;
 	int map_count;
 	struct maple_tree mm_mt;
+	struct uprobes_state uprobes_state; /* CONFIG_UPROBES */
 };
 
 struct mm_struct___counter {
@@ -268,6 +289,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	__u64 self_exec_id;
 	struct thread_struct thread;
+	struct uprobe_task *utask; /* CONFIG_UPROBES */
 	int prio;
 };
 

@@ -258,9 +258,11 @@ static __always_inline __u64 time_off_cpu(struct task_struct *task)
 }
 
 /* Fills in the stacks of `task`, which must be off the CPU. */
-static __always_inline void fill_stacks(struct thread_record *record, struct task_struct *task)
+static __always_inline void fill_stacks(struct thread_record *record, struct task_struct *task,
+					struct mm_reader *reader)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct stack_mapping stack = {};
 	long bytes = bpf_get_task_stack(task, record->frames, sizeof(record->frames), 0);
 
 	record->head.count = bytes > 0 ? (__u64)bytes / sizeof(__u64) : 0;
@@ -270,6 +272,9 @@ static __always_inline void fill_stacks(struct thread_record *record, struct tas
 	record->head.in_syscall = is_in_syscall(regs);
 	record->head.is_32_bit = is_32_bit(regs);
 	record->head.has_user = 1;
+	find_stack(task, reader, record->head.registers[7], &stack);
+	record->head.stack_begin = stack.begin;
+	record->head.stack_end = stack.end;
 }
 
 /* Which program it is, or was when recording ended. A thread that was in the middle of execve then gets the
@@ -322,11 +327,12 @@ int list_threads(struct bpf_iter__task *ctx)
 	fill_recorded_process(&record->head.process, task, state);
 	bpf_probe_read_kernel_str(record->head.comm, sizeof(record->head.comm), &task->comm);
 	record->head.on_cpu = task->on_cpu || switches_of(task) != switches;
+	record->head.stack_begin = record->head.stack_end = 0;
 	record->head.cookie = state ? state->cookie : 0;
 	fill_stamp(&record->head, task, stamp, system_call(task));
 	record->head.off_cpu_ns = record->head.on_cpu ? 0 : time_off_cpu(task);
 	if (!record->head.on_cpu)
-		fill_stacks(record, task);
+		fill_stacks(record, task, &buffer->code.list.look.reader);
 	if (task->on_cpu || switches_of(task) != switches) {
 		record->head.on_cpu = 1;
 		record->head.has_user = record->head.count = 0;

@@ -44,6 +44,9 @@ struct mm_reader {
 	struct mapping_read mapping;
 	__u32 type; /* of the node */
 	__u8 has_node;
+	/* Of who reads the mappings of a stack, see stack_memory.bpf.h. */
+	__u64 stack_flags;
+	__u32 stack_mappings;
 };
 
 enum tree_step { TREE_GOES_ON, TREE_AT_SLOT, TREE_FAILED };

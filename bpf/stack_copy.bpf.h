@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Copies of what is resident of the current thread's stack: from the stack pointer upwards, and pieces, where
- * its walks have needed what is further away. Nothing here faults.
+ * Copies of what is resident of the current thread's stack: from its red zone upwards, and pieces, where its
+ * walks have needed what is further away. Nothing here faults.
  */
 #ifndef OFFCPU_BPF_STACK_COPY_BPF_H_
 #define OFFCPU_BPF_STACK_COPY_BPF_H_
@@ -53,13 +53,18 @@ static __always_inline void copy_resident(struct capture_buffer *buffer, __u64 f
 	bpf_loop(bytes / WIRE_PAGE_BYTES + 2, copy_page, &buffer, 0);
 }
 
-/* Copies `bytes` from the stack pointer upwards, as the first of a stack. */
-static __always_inline void copy_top(struct capture_buffer *buffer, __u64 sp, __u32 bytes)
+/* Copies the red zone below the stack pointer, and `bytes` from there upwards, as the first of a stack. The
+ * red zone may be all that another page is needed for, and that one need not be resident. */
+static __always_inline void copy_top(struct capture_buffer *buffer, __u64 sp, __u32 red_zone, __u32 bytes)
 {
 	buffer->copy.bytes = 0;
-	copy_resident(buffer, sp, bytes);
-	buffer->copy.begin = sp;
-	buffer->copy.end = sp + buffer->copy.bytes;
+	buffer->copy.begin = sp - red_zone;
+	copy_resident(buffer, sp - red_zone, red_zone + bytes);
+	if (red_zone && !buffer->copy.bytes) {
+		buffer->copy.begin = sp;
+		copy_resident(buffer, sp, bytes);
+	}
+	buffer->copy.end = buffer->copy.begin + buffer->copy.bytes;
 }
 
 /* Copies the piece that begins at `begin`, or what of it lies behind what is copied already. */
@@ -99,7 +104,8 @@ static __noinline int copy_pieces(struct capture_buffer *buffer, struct task_sta
 	if (!hint)
 		return 0;
 	for (__u32 i = 0; i < WIRE_PIECES; i++) {
-		if (i < hint->pieces && buffer->copy.bytes <= WIRE_STACK_MAX_BYTES + i * WIRE_PIECE_BYTES)
+		if (i < hint->pieces &&
+		    buffer->copy.bytes <= WIRE_STACK_MAX_BYTES + WIRE_RED_ZONE_BYTES + i * WIRE_PIECE_BYTES)
 			copy_piece(buffer, &pieces[i], hint->begins[i], state, task);
 	}
 	return 0;

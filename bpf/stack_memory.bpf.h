@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Where a thread's stack lies, and what of it may be touched. A capture leaves the mapping that the stack
- * pointer is in only for a piece that a walk has asked for, where a signal handler has a stack of its own,
- * and never for what lies above by chance: that may be anybody's, memory whose pages another program serves
- * (or does not), a file of a mount that hangs. It never touches a device, whose reads may have effects. Pages
- * that are not resident are faulted in only in the stack pointer's own mapping, and where the kernel alone
+ * Where a thread's stack lies, and what of it may be touched. A stack is the mapping that the stack pointer
+ * is in, and those that continue it: the kernel splits a mapping of which a part is locked, named, or left
+ * out of core dumps. A capture leaves it only for a piece that a walk has asked for, where a signal handler
+ * has a stack of its own, and never for what lies above by chance: that may be anybody's, memory whose pages
+ * another program serves (or does not), a file of a mount that hangs. It never touches a device, whose reads
+ * may have effects. Pages that are not resident are faulted in only in the stack, and where the kernel alone
  * brings them: in private memory without a file.
  */
 #ifndef OFFCPU_BPF_STACK_MEMORY_BPF_H_
@@ -29,19 +30,72 @@ static __always_inline bool is_plain_memory(const struct mm_reader *reader)
 	return !served_by;
 }
 
-/* If `address` is in the mapping that was read last, that is the mapping of it. */
-static __always_inline void note_mapping(struct stack_mapping *mapping, const struct mm_reader *reader,
-					 __u64 address, __u64 sequence)
-{
-	const struct mapping_read *read = &reader->mapping;
-	bool is_device = read->flags & (VM_IO | VM_PFNMAP);
+/* In which mappings of one stack are alike. */
+#define VM_OF_STACK (VM_READ | VM_WRITE | VM_EXEC | VM_STACK)
+#define STACK_MAPPINGS 16
+#define STEPS_A_STACK_MAPPING (TREE_LEVELS + 2)
 
-	if (address < read->begin || address >= read->end)
-		return;
-	mapping->begin = read->begin;
-	mapping->end = is_device ? read->begin : read->end;
-	mapping->may_fault = is_plain_memory(reader);
-	mapping->sequence = sequence;
+/* How many mappings have been taken, and of which flags, is kept with the reader. Verifiers of older kernels
+ * look at a callback of bpf_loop once, with what the first call of it finds on the stack, and cut off what
+ * that does not come to. */
+struct stack_search {
+	struct mm_reader *reader;
+	struct stack_mapping *stack;
+};
+
+/* Does the mapping that was read last continue the stack? */
+static __always_inline bool continues_stack(const struct stack_search *search)
+{
+	const struct mapping_read *read = &search->reader->mapping;
+
+	return read->begin == search->stack->end &&
+	       !((read->flags ^ search->reader->stack_flags) & VM_OF_STACK) &&
+	       is_plain_memory(search->reader);
+}
+
+/* Takes the mapping that was read last. False: the stack ends with it, or before it. */
+static __always_inline bool take_stack_mapping(struct stack_search *search)
+{
+	const struct mapping_read *read = &search->reader->mapping;
+	struct stack_mapping *stack = search->stack;
+
+	if (search->reader->stack_mappings && !continues_stack(search))
+		return false;
+	stack->end = read->end;
+	if (!search->reader->stack_mappings) {
+		stack->begin = read->begin;
+		stack->may_fault = is_plain_memory(search->reader);
+		search->reader->stack_flags = read->flags;
+		if (read->flags & (VM_IO | VM_PFNMAP))
+			stack->end = read->begin;
+	}
+	return ++search->reader->stack_mappings < STACK_MAPPINGS && stack->may_fault;
+}
+
+/* bpf_loop calls this for each level of the tree on the way to a mapping, and for the mapping; 1 ends it. */
+static long search_stack(__u32 index, struct stack_search *search)
+{
+	enum tree_step step = step_down(search->reader);
+
+	if (step == TREE_GOES_ON)
+		return 0;
+	if (step != TREE_AT_SLOT || !read_mapping(search->reader) || !take_stack_mapping(search))
+		return 1;
+	seek(search->reader, search->stack->end);
+	return 0;
+}
+
+/* Looks for the stack of `task` that `address` lies in; if it is not found, its begin and its end are 0. */
+static __always_inline void find_stack(struct task_struct *task, struct mm_reader *reader, __u64 address,
+				       struct stack_mapping *stack)
+{
+	struct stack_search search = {.reader = reader, .stack = stack};
+
+	stack->begin = stack->end = 0;
+	reader->stack_mappings = 0;
+	begin_reader(reader, task);
+	seek(reader, address);
+	bpf_loop(STEPS_A_STACK_MAPPING * STACK_MAPPINGS, search_stack, &search, 0);
 }
 
 static __always_inline bool is_in_stack(const struct stack_mapping *stack, __u64 sp)
@@ -50,31 +104,28 @@ static __always_inline bool is_in_stack(const struct stack_mapping *stack, __u64
 }
 
 /*
- * Looks for the mapping that `address` of the current task lies in, which is noted as that of its stack or as
- * the other one. A global function, so that the verifier goes through it once.
+ * Looks for the stack that `address` of the current task lies in, which is noted as its own or as the other
+ * one. A global function, so that the verifier goes through it once.
  */
 __noinline int find_mapping(struct mm_reader *reader, __u64 address, __u32 is_other)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct stack_mapping *mapping;
-	__u64 sequence;
 
 	if (!state || !reader)
 		return 0;
-	sequence = code_sequence(task);
 	mapping = is_other ? &state->other : &state->stack;
-	mapping->begin = mapping->end = 0;
-	begin_reader(reader, task);
-	if (read_mapping_at(reader, address))
-		note_mapping(mapping, reader, address, sequence);
+	mapping->sequence = code_sequence(task);
+	find_stack(task, reader, address, mapping);
 	return 0;
 }
 
 /*
- * How far the stack of the current task may be read from `sp` on. Mappings that somebody is changing cannot
- * be looked at: then the stack is where it was last. If nothing is known, it is the page of `sp`. A function,
- * as others here are, so that what it needs of the stack is not its caller's.
+ * How far the stack of the current task may be read from `sp` on; not at all if that is in a device. Mappings
+ * that somebody is changing cannot be looked at: then the stack is where it was last. If nothing is known, it
+ * is the page of `sp`. A function, as others here are, so that what it needs of the stack is not its
+ * caller's.
  */
 static __noinline __u64 stack_end(struct task_state *state, struct task_struct *task,
 				  struct mm_reader *reader, __u64 sp)
@@ -84,6 +135,8 @@ static __noinline __u64 stack_end(struct task_state *state, struct task_struct *
 
 	if (!is_in_stack(stack, sp) || !sequence || stack->sequence != sequence) {
 		find_mapping(reader, sp, false);
+		if (stack->begin && stack->begin == stack->end)
+			return sp;
 		if (!is_in_stack(stack, sp))
 			*stack = before;
 	}
@@ -106,6 +159,25 @@ static __always_inline __u64 end_of_mapping(struct task_state *state, struct tas
 	if (!is_in_stack(other, address) || !sequence || other->sequence != sequence)
 		find_mapping(reader, address, true);
 	return is_in_stack(other, address) ? other->end : 0;
+}
+
+/* How much of the red zone below `sp` lies in the same page: what need not be looked at by itself. */
+static __always_inline __u32 red_zone_of_page(__u64 sp)
+{
+	__u64 below = sp & (WIRE_PAGE_BYTES - 1);
+
+	return below < WIRE_RED_ZONE_BYTES ? below : WIRE_RED_ZONE_BYTES;
+}
+
+/* How much of it lies in the stack of the current task, as far as that is known. */
+static __always_inline __u32 red_zone_bytes(const struct task_state *state, __u64 sp)
+{
+	__u64 below;
+
+	if (!is_in_stack(&state->stack, sp))
+		return red_zone_of_page(sp);
+	below = sp - state->stack.begin;
+	return below < WIRE_RED_ZONE_BYTES ? below : WIRE_RED_ZONE_BYTES;
 }
 
 /* Has nothing been mapped or unmapped since the stack was found to be plain memory? */

@@ -11,7 +11,7 @@
 #include "numbers.bpf.h"
 #include "untrusted.bpf.h"
 
-/* The mapping that a thread's stack pointer was in at its last capture. */
+/* The mapping that a thread's stack pointer was in at its last capture, with those that continue it. */
 struct stack_mapping {
 	__u64 begin, end; /* equal: none is known, or it is a device */
 	__u64 sequence;	  /* code_sequence() then */

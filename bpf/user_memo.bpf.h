@@ -21,15 +21,16 @@ struct user_memo {
 	__u64 id; /* that it came to; 0: the memo is being made */
 	__u64 code_hash;
 	__u64 pc, sp, fp; /* where it began */
+	__u64 begin;	  /* of what it may read of the stack, at `sp` or below */
 	__u32 uses_fp;	  /* whether `fp` mattered */
 	__u32 count;	  /* words that it read */
-	__u32 bytes;	  /* from `sp` on, up to the last one of them */
+	__u32 bytes;	  /* from `begin` on, up to the last one of them */
 	__u32 mappings;	  /* that its frames lie in, as far as they were looked at; 0: they were not looked at
 			   */
 	__u64 mapped_at[CHECKED_MAPPINGS];
 	struct made_code made; /* that its frames lie in */
 	__u64 values[MEMO_WORDS];
-	__u16 offsets[MEMO_WORDS]; /* from `sp` */
+	__u16 offsets[MEMO_WORDS]; /* from `begin` */
 };
 
 /* Each CPU's own, so that no CPU writes what another one compares. A place keeps what came last. */
@@ -48,13 +49,15 @@ static __always_inline struct user_memo *memo_of(__u64 code_hash, __u64 pc, __u6
 	return bpf_map_lookup_elem(&user_memos, &index);
 }
 
-static __always_inline void begin_memo(struct user_memo *memo, __u64 code_hash, __u64 pc, __u64 sp, __u64 fp)
+static __always_inline void begin_memo(struct user_memo *memo, __u64 code_hash, __u64 pc, __u64 sp, __u64 fp,
+				       __u64 begin)
 {
 	memo->id = 0;
 	memo->code_hash = code_hash;
 	memo->pc = pc;
 	memo->sp = sp;
 	memo->fp = fp;
+	memo->begin = begin;
 	memo->uses_fp = memo->count = memo->bytes = memo->mappings = 0;
 	begin_made_code(&memo->made);
 }
@@ -62,7 +65,7 @@ static __always_inline void begin_memo(struct user_memo *memo, __u64 code_hash, 
 /* A walk that reads more than there is room for has no memo. */
 static __always_inline void note_word(struct user_memo *memo, __u64 address, __u64 value)
 {
-	__u64 offset = address - memo->sp;
+	__u64 offset = address - memo->begin;
 	__u32 index = memo->count;
 
 	if (index >= MEMO_WORDS || offset > MEMO_BYTES - 8) {
@@ -92,10 +95,10 @@ static __always_inline void end_memo(struct user_memo *memo, __u64 id)
 
 /* Does the walk begin where this one did? */
 static __always_inline bool begins_alike(const struct user_memo *memo, __u64 code_hash, __u64 pc, __u64 sp,
-					 __u64 fp)
+					 __u64 fp, __u64 begin)
 {
 	return memo->id && memo->sp == sp && memo->pc == pc && memo->code_hash == code_hash &&
-	       (memo->fp == fp || !memo->uses_fp);
+	       memo->begin == begin && (memo->fp == fp || !memo->uses_fp);
 }
 
 /* Are the words that it read, of which `words` are a copy, the same? */

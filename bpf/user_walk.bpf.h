@@ -5,7 +5,7 @@
  * it knows what the id stands for. All else is a capture: code that may have changed, a row that is missing,
  * a stack that is new, memory that is not resident.
  *
- * Reads nothing outside of the mapping of the stack pointer, and of that of another stack, which a signal has
+ * Reads nothing outside of the stack, from the red zone upwards, and of another one, which a signal has
  * interrupted, but for what tells versions of made code (made_code.bpf.h); and only what is resident.
  */
 #ifndef OFFCPU_BPF_USER_WALK_BPF_H_
@@ -106,6 +106,12 @@ static __always_inline __u64 user_word(struct user_walk *walk, struct user_memo 
 	word = walk->words[((address - walk->window) >> 3) & (WINDOW_WORDS - 1)];
 	note_word(memo, address, word);
 	return word;
+}
+
+/* What lies at the stack pointer where the walk begins, if that is resident. */
+static __always_inline __u64 word_at_sp(const struct user_walk *walk)
+{
+	return walk->words[((walk->sp - walk->window) >> 3) & (WINDOW_WORDS - 1)];
 }
 
 /* Where it was saved it is read only when it is needed: it may be anything else until then. */
@@ -287,7 +293,7 @@ static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task
 	if (walk->needs_check)
 		begin_check(&walk->check, task, walk->code_hash, sequence);
 	walk->pc = regs->ip;
-	walk->sp = walk->stack_begin = regs->sp;
+	walk->sp = regs->sp;
 	walk->fp = regs->bp;
 	if (walk->sp & 7) /* the window begins there: words would be halves of two */
 		return WIRE_COUNT_USER_WALK_NO_MEMORY;
@@ -296,7 +302,12 @@ static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task
 	if (!is_in_stack(&state->stack, walk->sp))
 		return WIRE_COUNT_USER_WALK_NO_MEMORY;
 	walk->stack_end = state->stack.end;
-	move_window(walk, walk->sp);
+	walk->stack_begin = walk->sp - red_zone_bytes(state, walk->sp);
+	move_window(walk, walk->stack_begin);
+	if (walk->window_end <= walk->sp) { /* the red zone is of another page, which is not resident */
+		walk->stack_begin = walk->sp;
+		move_window(walk, walk->sp);
+	}
 	return 0;
 }
 
@@ -347,7 +358,7 @@ __noinline int memo_is_as_known(struct user_walk *walk, const struct user_memo *
 /* The id of the stack, if this memo is of the walk, whose first window has been copied; else 0. */
 static __always_inline __u64 remembered_stack(struct user_walk *walk, const struct user_memo *memo)
 {
-	if (!begins_alike(memo, walk->code_hash, walk->pc, walk->sp, walk->fp) ||
+	if (!begins_alike(memo, walk->code_hash, walk->pc, walk->sp, walk->fp, walk->stack_begin) ||
 	    !copy_more(walk, memo->bytes))
 		return 0;
 	if (!reads_alike(memo, walk->words))
@@ -360,8 +371,8 @@ static __always_inline bool go_to_other_stack(struct user_walk *walk, struct tas
 {
 	__u64 sp = walk->elsewhere;
 
-	walk->stack_begin = sp;
 	walk->stack_end = end_of_mapping(state, bpf_get_current_task_btf(), &walk->check.look.reader, sp);
+	walk->stack_begin = sp - red_zone_of_page(sp);
 	walk->elsewhere = 0;
 	if (walk->stack_end > sp)
 		return true;
@@ -375,7 +386,7 @@ static __always_inline __u32 walk_to_end(struct user_walk *walk, struct user_mem
 {
 	struct walk_context context = {.walk = walk, .memo = memo};
 
-	begin_memo(memo, walk->code_hash, walk->pc, walk->sp, walk->fp);
+	begin_memo(memo, walk->code_hash, walk->pc, walk->sp, walk->fp, walk->stack_begin);
 	walk->rows_begin = wire_user_rows_begin(hash_key(), walk->code_hash);
 	walk->hash = wire_user_stack_begin(hash_key(), walk->code_hash);
 	walk->fp_at = walk->elsewhere = 0;
@@ -402,7 +413,7 @@ __noinline __u64 walked_user_stack(struct task_state *state)
 		return 0;
 	failure = begin_user_walk(walk, task, state);
 	state->walked.code_hash = walk->code_hash;
-	memo = failure ? NULL : memo_of(walk->code_hash, walk->pc, walk->sp, walk->words[0]);
+	memo = failure ? NULL : memo_of(walk->code_hash, walk->pc, walk->sp, word_at_sp(walk));
 	if (memo) {
 		id = remembered_stack(walk, memo);
 		if (id && (!walk->needs_check || memo_is_as_known(walk, memo)))

@@ -33,9 +33,11 @@ typedef __s32 int32_t;
 #define WIRE_STACK_MIN_BYTES 4096	/* of a thread's first captures where the budget is tight */
 #define WIRE_STACK_GENEROUS_BYTES 16384 /* of the others */
 #define WIRE_STACK_MAX_BYTES 65536
+/* What the ABI lets a function of x86-64 that calls nobody use below its stack pointer. */
+#define WIRE_RED_ZONE_BYTES 128
 #define WIRE_PIECES 4 /* of a stack, beside what is copied from the stack pointer upwards */
 #define WIRE_PIECE_BYTES 4096
-#define WIRE_COPY_MAX_BYTES (WIRE_STACK_MAX_BYTES + WIRE_PIECES * WIRE_PIECE_BYTES)
+#define WIRE_COPY_MAX_BYTES (WIRE_STACK_MAX_BYTES + WIRE_RED_ZONE_BYTES + WIRE_PIECES * WIRE_PIECE_BYTES)
 #define WIRE_MAPPINGS 128 /* executable ones of a process that are listed; the rest is unknown */
 #define WIRE_VDSO (~0ULL) /* the device of what has no file */
 #define WIRE_GLOBS 16
@@ -221,7 +223,7 @@ WIRE_ASSERT(sizeof(struct wire_stack_hint) == 40);
 
 struct wire_capture {
 	uint32_t type;	      /* WIRE_CAPTURE */
-	uint32_t stack_bytes; /* how many follow behind this, from the stack pointer upwards */
+	uint32_t stack_bytes; /* how many follow behind this, from the red zone upwards */
 	uint64_t cookie;
 	struct wire_process process;
 	struct wire_code code;
@@ -229,9 +231,10 @@ struct wire_capture {
 	uint64_t walked_code; /* the code hash by which they have */
 	uint64_t at_ns;	      /* CLOCK_MONOTONIC */
 	uint64_t registers[WIRE_REGISTERS];
-	uint32_t above;	     /* wire_above */
-	uint16_t in_syscall; /* rcx and r11 hold the system call's rip and rflags */
-	uint16_t is_32_bit;  /* the thread runs code of i386 */
+	uint32_t above;		 /* wire_above */
+	uint16_t red_zone_bytes; /* of `stack_bytes`: they lie below the stack pointer */
+	uint8_t in_syscall;	 /* rcx and r11 hold the system call's rip and rflags */
+	uint8_t is_32_bit;	 /* the thread runs code of i386 */
 	struct wire_piece
 		pieces[WIRE_PIECES]; /* their bytes follow behind the stack's, one after the other */
 };
@@ -427,21 +430,22 @@ struct wire_thread {
 	uint64_t off_cpu_ns; /* how long it has been off the CPU so far, perhaps less by what interrupts took;
 				0: not known */
 	uint64_t registers[WIRE_REGISTERS];
-	uint32_t on_cpu;     /* or on its way there or off: nothing more is known of it */
-	uint32_t has_run;    /* since the programs were loaded; until recording ended */
-	uint32_t has_user;   /* registers are set */
-	uint32_t in_syscall; /* see wire_capture */
-	uint32_t kind;	     /* wire_kind of how it left, or of what it did when it was first seen */
-	uint32_t state;	     /* wire_kind of what it is doing now */
-	uint32_t is_kernel;  /* it never runs in user mode */
-	uint32_t count;	     /* kernel frames that follow */
-	int32_t syscall;     /* see wire_interval */
-	uint32_t is_32_bit;  /* see wire_capture */
-	uint64_t cgroup;     /* see wire_interval */
+	uint64_t stack_begin, stack_end; /* where its stack may be read; equal: that is not known */
+	uint32_t on_cpu;		 /* or on its way there or off: nothing more is known of it */
+	uint32_t has_run;		 /* since the programs were loaded; until recording ended */
+	uint32_t has_user;		 /* registers are set */
+	uint32_t in_syscall;		 /* see wire_capture */
+	uint32_t kind;	    /* wire_kind of how it left, or of what it did when it was first seen */
+	uint32_t state;	    /* wire_kind of what it is doing now */
+	uint32_t is_kernel; /* it never runs in user mode */
+	uint32_t count;	    /* kernel frames that follow */
+	int32_t syscall;    /* see wire_interval */
+	uint32_t is_32_bit; /* see wire_capture */
+	uint64_t cgroup;    /* see wire_interval */
 	char comm[WIRE_COMM_BYTES];
 	/* uint64_t frames[count], leaf first */
 };
-WIRE_ASSERT(sizeof(struct wire_thread) == 304);
+WIRE_ASSERT(sizeof(struct wire_thread) == 320);
 
 struct wire_counter {
 	uint64_t count;

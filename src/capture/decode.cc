@@ -139,9 +139,14 @@ bool DecodePieces(std::span<const wire_piece> pieces, std::span<const std::byte>
   return true;
 }
 
+bool HasRoomForStack(const wire_capture& head) {
+  if (head.red_zone_bytes > WIRE_RED_ZONE_BYTES || head.red_zone_bytes > head.stack_bytes) return false;
+  return head.stack_bytes - head.red_zone_bytes <= WIRE_STACK_MAX_BYTES;
+}
+
 std::optional<Event> DecodeCapture(std::span<const std::byte> record) {
   wire_capture head;
-  if (!ReadHead(record, &head) || head.stack_bytes > WIRE_STACK_MAX_BYTES) return std::nullopt;
+  if (!ReadHead(record, &head) || !HasRoomForStack(head)) return std::nullopt;
   const auto stack = record.subspan(sizeof(head));
   if (stack.size() < head.stack_bytes) return std::nullopt;
   CaptureEvent event{.cookie = head.cookie,
@@ -156,6 +161,7 @@ std::optional<Event> DecodeCapture(std::span<const std::byte> record) {
                      .is_32_bit = head.is_32_bit != 0,
                      .more = head.above == WIRE_ABOVE_MORE,
                      .unread = head.above == WIRE_ABOVE_UNREAD,
+                     .red_zone_bytes = head.red_zone_bytes,
                      .stack = {stack.begin(), stack.begin() + head.stack_bytes},
                      .pieces = {}};
   if (!DecodePieces(head.pieces, stack.subspan(head.stack_bytes), &event.pieces)) return std::nullopt;

@@ -118,9 +118,13 @@ struct CaptureEvent {
   bool is_32_bit = false;        // the thread runs code of i386
   bool more = false;             // the copy ends at its limit, not where the memory does
   bool unread = false;           // it ends before a page that could not be read
-  std::vector<std::byte> stack;  // from the stack pointer upwards
+  uint32_t red_zone_bytes = 0;   // of `stack`: they lie below the stack pointer
+  std::vector<std::byte> stack;  // from the red zone upwards
   std::vector<StackPiece> pieces;
 
+  size_t bytes_from_sp() const { return stack.size() - red_zone_bytes; }
+  uint64_t stack_begin() const { return registers.sp() - red_zone_bytes; }
+  uint64_t stack_end() const { return registers.sp() + bytes_from_sp(); }
   size_t bytes() const {
     size_t sum = stack.size();
     for (const StackPiece& piece : pieces) sum += piece.bytes.size();

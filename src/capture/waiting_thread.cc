@@ -63,6 +63,8 @@ WaitingThread FromWire(const wire_thread& wire) {
   thread.is_kernel = wire.is_kernel != 0;
   thread.has_user = wire.has_user != 0;
   std::copy(std::begin(wire.registers), std::end(wire.registers), thread.registers.value.begin());
+  thread.stack_begin = wire.stack_begin;
+  thread.stack_end = wire.stack_end;
   thread.in_syscall = wire.in_syscall != 0;
   thread.is_32_bit = wire.is_32_bit != 0;
   thread.syscall = SystemCallOf(wire.syscall);

@@ -40,6 +40,8 @@ struct WaitingThread {
   bool is_kernel = false;  // it never runs in user mode
   bool has_user = false;   // `registers` are set
   Registers registers;
+  uint64_t stack_begin = 0;  // where its stack may be read; equal: that is not known
+  uint64_t stack_end = 0;
   bool in_syscall = false;
   bool is_32_bit = false;  // it runs code of i386
   int32_t syscall = kNoSystemCall;

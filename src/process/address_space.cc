@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "process/credentials.h"
 #include "process/elf/image.h"
+#include "process/elf/moved_text.h"
 #include "process/elf/table_sections.h"
 #include "process/module_file.h"
 #include "process/proc_file.h"
@@ -40,8 +41,10 @@ bool IsAnonymous(const Mapping& m) {
          (m.path.empty() || m.path == "[heap]" || m.path.starts_with("[stack") || m.path.starts_with("[anon"));
 }
 
-// Files that stand for memory: compilers map their output through them.
-bool IsMemoryFile(const Mapping& m) { return m.path.starts_with("/memfd:") || m.path == "/dev/zero"; }
+// Files that stand for memory: compilers map their output through them, and programs move their text to huge pages.
+bool IsMemoryFile(const Mapping& m) {
+  return m.path.starts_with("/memfd:") || m.path == "/dev/zero" || m.path == "/anon_hugepage";
+}
 
 FileMapping AsFileMapping(const Mapping& m) { return {m.begin, m.end, m.offset, m.executable}; }
 
@@ -68,16 +71,16 @@ class Builder {
   std::shared_ptr<const AddressSpace> Build() {
     std::vector<MappedCode> code;
     size_t left_out = 0;
-    const Mapping* header = nullptr;  // the last mapping below that shows the start of a file
+    const Mapping* header = nullptr;  // the last mapping below that shows the start of a file, and does not run itself
     for (const Mapping& m : mappings_) {
-      if (HasFile(m) && m.offset == 0) header = &m;
+      if (HasFile(m) && m.offset == 0 && !m.executable) header = &m;
       if (!m.executable) continue;
       if (code.size() >= kMaxMappedCode) {
         ++left_out;
         continue;
       }
       if (HasFile(m)) {
-        code.push_back(FileCode(m));
+        code.push_back(FileCode(m, header));
       } else if (IsAnonymous(m)) {
         code.push_back(AnonymousCode(m, header));
       }
@@ -150,11 +153,12 @@ class Builder {
     return code;
   }
 
-  MappedCode FileCode(const Mapping& m) {
+  MappedCode FileCode(const Mapping& m, const Mapping* header) {
     MappedCode code = Bare(m);
     const Load* load = LoadAround(m);
     if (load == nullptr || load->file != Key(m)) load = LoadOnce(m, Known(code));
     if (load != nullptr) return Of(*load, std::move(code));
+    if (std::optional<MappedCode> moved = MovedText(m, header, code)) return *std::move(moved);
     if (IsMemoryFile(m)) return code;
     if (std::optional<MappedCode> copy = CopyOfText(m, code)) return *std::move(copy);
     code.bias = m.begin - m.offset;
@@ -224,17 +228,24 @@ class Builder {
     }
   }
 
-  // Memory inside of a module's span is its text, moved there to be on huge pages. Where all of the text has been moved
-  // the module has not been seen yet.
-  MappedCode AnonymousCode(const Mapping& m, const Mapping* header) {
-    MappedCode code = Bare(m);
+  // Memory of any kind inside of a module's span may be its text, moved there to be on huge pages. Where all of the
+  // text has been moved the module has not been seen yet.
+  std::optional<MappedCode> MovedText(const Mapping& m, const Mapping* header, const MappedCode& code) {
     const Load* load = LoadAround(m);
-    if (load == nullptr && header != nullptr && !header->executable && header != tried_) {
+    if (load == nullptr && header != nullptr && header != tried_) {
       tried_ = header;
       LoadFile(*header, Known(code));
       load = LoadAround(m);
     }
-    return load != nullptr ? Of(*load, std::move(code)) : code;
+    if (load == nullptr || load->file == Key(m)) return std::nullopt;
+    if (!IsMovedText(*load->module, memory_, m.begin, m.end, load->head.bias)) return std::nullopt;
+    return Of(*load, code);
+  }
+
+  MappedCode AnonymousCode(const Mapping& m, const Mapping* header) {
+    MappedCode code = Bare(m);
+    if (std::optional<MappedCode> moved = MovedText(m, header, code)) return *std::move(moved);
+    return code;
   }
 
   const Load* LoadOnce(const Mapping& m, const MappedCode* known) {

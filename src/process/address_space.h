@@ -41,9 +41,15 @@ struct MappedCode {
   uint32_t dev_major = 0;
   uint32_t dev_minor = 0;
   uint64_t inode = 0;
-  uint64_t offset = 0;            // in the file, of `begin`
-  uint64_t head_hash = 0;         // of the object's headers, see elf/image.h
-  std::vector<std::byte> copied;  // the code is nothing but copies of this function; empty: anything else
+  uint64_t offset = 0;     // in the file, of `begin`
+  uint64_t head_hash = 0;  // of the object's headers, see elf/image.h
+  // The code is nothing but copies of this function, one behind the other, from each multiple of kArenaBytes on; empty:
+  // anything else.
+  std::vector<std::byte> copied;
+
+  static constexpr uint64_t kArenaBytes = 64 << 10;
+  // Where an address, which is here, lies in its copy.
+  size_t OffsetInCopy(uint64_t pc) const { return (pc - begin) % kArenaBytes % copied.size(); }
 
   const CodeObject* object() const { return module != nullptr ? module.get() : other.get(); }
   bool operator==(const MappedCode&) const = default;

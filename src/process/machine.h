@@ -42,6 +42,8 @@ struct Machine {
   uint32_t lost_in_syscall = 0;
   // The width of user addresses, below 64. A return address may be signed in the bits above.
   uint8_t address_bits = 0;
+  // What a function that calls nobody may use below its stack pointer: signal handlers leave it alone.
+  uint8_t red_zone_bytes = 0;
   // GNU ld's lazy PLT is blocks of so many bytes, each of which pushes a word; its .eh_frame says so by one expression
   // over the pc. 0: it has no such expression.
   uint8_t plt_block_bytes = 0;

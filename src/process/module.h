@@ -54,8 +54,8 @@ class Module : public CodeObject {
   std::vector<CodeRange> code;
   // Where a program or a dynamic linker begins, a link-time address; 0 in other libraries, where it has no meaning.
   uint64_t entry = 0;
-  ModuleTable eh_frame_hdr;  // PT_GNU_EH_FRAME
-  ModuleTable eh_frame;      // through its zero terminator or the end of its segment
+  ModuleTable eh_frame_hdr;  // PT_GNU_EH_FRAME, with its search table
+  ModuleTable eh_frame;      // as far as its entries follow one another, and what the search table names besides
   ModuleTable sframe;        // PT_GNU_SFRAME, else the section of that name; as found, not parsed here
   ModuleTable debug_frame;   // the section of that name of the file, which is not mapped; uncompressed
   ModuleTable text;          // .text, if hardly any table describes it: see return_path.h
@@ -72,6 +72,7 @@ class Module : public CodeObject {
   bool damaged_sframe = false;
   // There was no room for a table, which is then named as damaged: another reading may bring it.
   bool over_budget = false;
+  bool too_large = false;     // a table has more than kMaxTableBytes, and not all of it is here
   bool matches_file = false;  // the process has not changed its copies of the tables: they are the file's
   // Has the tables of this one, which are empty here: it was read first, from another file with the same content.
   std::shared_ptr<const Module> same_tables;

@@ -129,7 +129,9 @@ std::shared_ptr<const Module> ModuleCache::Intern(Module module) {
     ++stats.over_limit;
     return PathOnly(std::move(module.path));
   }
-  if ((module.damaged_eh_frame || module.damaged_sframe) && !module.over_budget) ++stats.unreadable;
+  if (module.too_large) ++stats.too_large;
+  if ((module.damaged_eh_frame || module.damaged_sframe) && !module.over_budget && !module.too_large)
+    ++stats.unreadable;
   ++stats.modules;
   stats.table_bytes += TableBytes(module);
   if (module.file) ++stats.files;

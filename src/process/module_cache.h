@@ -37,6 +37,7 @@ struct ModuleCacheStats {
   uint64_t memory_refused = 0;  // to somebody who held too much of the budget
   uint64_t mappings_left_out = 0;
   uint64_t over_file_limit = 0;     // kept without its file
+  uint64_t too_large = 0;           // with a table of which not all is read
   uint64_t unreadable = 0;          // path only: not an ELF object that could be read and believed; or without a table
   uint64_t unknown_runtimes = 0;    // processes with a language runtime of a form that is not known
   FileRefusals files_refused = {};  // of names of code, by why, at every look

@@ -39,6 +39,7 @@ constinit const Machine kX86_64 = {
     // The instruction keeps rip in rcx and rflags in r11, and the kernel uses rax for the result.
     .lost_in_syscall = 1u << kRax | 1u << kRcx | 1u << kR11,
     .address_bits = 56,  // five-level paging
+    .red_zone_bytes = 128,
     .plt_block_bytes = 16,
     // rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip
     .context = {144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96, 168},

@@ -290,6 +290,12 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .name = "module without its file: too many",
      .meaning = "offcpu has as many files open as it may have. Frames of all other modules are shown without names.",
      .advice = "Raise LimitNOFILE of the service."},
+    {.id = LossId::kTableTooLarge,
+     .name = "unwind table too large",
+     .meaning =
+         "A file has an unwind table of more than 128 MiB. offcpu uses its front or nothing of it, and walks end "
+         "in code that the rest describes.",
+     .advice = "Leave out code that is not used (-ffunction-sections, -Wl,--gc-sections), or split the file."},
     {.id = LossId::kCorruptTable,
      .name = "corrupt unwind table",
      .meaning = "An SFrame table is damaged. offcpu uses .eh_frame of its module instead.",
@@ -316,6 +322,12 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .name = "names of a module not read in time",
      .meaning = "Reading the symbols of a file took too long. Its frames are shown without names.",
      .advice = kSilentFiles},
+    {.id = LossId::kSymbolsUnreadable,
+     .name = "symbols of a file not readable",
+     .meaning =
+         "offcpu could not open or read a file that a process has mapped, or its symbol table has more than 1 GiB. "
+         "Frames are shown without names, or with those of functions that other files use alone.",
+     .advice = "See `offcpu doctor`: CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH may be missing."},
     {.id = LossId::kNameMemoryShare,
      .name = "name over its user's share of memory",
      .meaning = "The names of functions in the files of one user take more than offcpu holds for one user.",

@@ -84,12 +84,14 @@ enum class LossId : uint8_t {
   kMappingLeftOut,
   kModuleTables,
   kModuleFile,
+  kTableTooLarge,
   kCorruptTable,
   kBadTableEntry,
   kOldSFrame,
   kRuntimeUnknown,
   kControlGroupNotTold,
   kNamesNotRead,
+  kSymbolsUnreadable,
   kNameMemoryShare,
 };
 inline constexpr size_t kLossIdCount = static_cast<size_t>(LossId::kNameMemoryShare) + 1;

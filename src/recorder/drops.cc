@@ -22,6 +22,7 @@ std::vector<Drop> NameDrops(const Counters& counters, const EventQueueStats& que
   add(LossId::kMappingLeftOut, modules.mappings_left_out, 0);
   add(LossId::kModuleTables, modules.over_limit, 0);
   add(LossId::kModuleFile, modules.over_file_limit, 0);
+  add(LossId::kTableTooLarge, modules.too_large, 0);
   add(LossId::kRuntimeUnknown, modules.unknown_runtimes, 0);
   return drops;
 }

@@ -1,19 +1,33 @@
 #include "recorder/live.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "process/machine.h"
 #include "process/memory.h"
 #include "process/now.h"
 
 namespace offcpu {
 namespace {
 
-// As much from the stack pointer upwards as there is; the end of the mapping cuts it.
-std::vector<std::byte> CopyStack(const WaitingThread& thread, size_t max_bytes) {
-  std::vector<std::byte> stack(max_bytes);
-  stack.resize(ProcessMemory(thread.tid).ReadSome(thread.registers.sp(), stack));
+uint32_t RedZoneBytes(const WaitingThread& thread) {
+  const Machine& machine = thread.is_32_bit ? kI386 : kX86_64;
+  const uint64_t sp = thread.registers.sp();
+  if (sp < thread.stack_begin || sp >= thread.stack_end) return 0;
+  return static_cast<uint32_t>(std::min<uint64_t>(machine.red_zone_bytes, sp - thread.stack_begin));
+}
+
+// Copies `max_bytes` from the stack pointer upwards, or as many as there are: what captures take, too.
+void CopyStack(const WaitingThread& thread, size_t max_bytes, CaptureEvent* capture) {
+  const uint64_t sp = thread.registers.sp();
+  const bool is_known = sp >= thread.stack_begin && sp < thread.stack_end;
+  const size_t wanted = is_known ? std::min<uint64_t>(max_bytes, thread.stack_end - sp) : max_bytes;
+  capture->red_zone_bytes = RedZoneBytes(thread);
+  std::vector<std::byte>& stack = capture->stack;
+  stack.resize(capture->red_zone_bytes + wanted);
+  stack.resize(ProcessMemory(thread.tid).ReadSome(capture->stack_begin(), stack));
   stack.shrink_to_fit();
-  return stack;
+  capture->more = stack.size() == capture->red_zone_bytes + max_bytes;
 }
 
 LiveStack CopyThread(const WaitingThread& thread, size_t max_bytes) {
@@ -27,9 +41,8 @@ LiveStack CopyThread(const WaitingThread& thread, size_t max_bytes) {
   live.capture.registers = thread.registers;
   live.capture.in_syscall = thread.in_syscall;
   live.capture.is_32_bit = thread.is_32_bit;
-  live.capture.stack = CopyStack(thread, max_bytes);
-  live.capture.more = live.capture.stack.size() == max_bytes;
-  if (live.capture.stack.empty()) live.missing = NoUserStack::kUnreadable;
+  CopyStack(thread, max_bytes, &live.capture);
+  if (live.capture.stack.size() <= live.capture.red_zone_bytes) live.missing = NoUserStack::kUnreadable;
   return live;
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr uint64_t kSavedBytes = 64;
 
 StackHint HintOf(const CaptureEvent& capture) {
-  StackHint hint = {.bytes = static_cast<uint32_t>(std::min<size_t>(capture.stack.size(), kMaxCaptureBytes))};
+  StackHint hint = {.bytes = static_cast<uint32_t>(std::min<size_t>(capture.bytes_from_sp(), kMaxCaptureBytes))};
   for (const StackPiece& piece : capture.pieces) hint.pieces.push_back(piece.begin);
   return hint;
 }
@@ -21,7 +21,7 @@ bool IsInUnreadPage(uint64_t end, uint64_t address) {
 }
 
 bool CouldNotBeRead(const CaptureEvent& capture, uint64_t address) {
-  if (capture.unread && IsInUnreadPage(capture.registers.sp() + capture.stack.size(), address)) return true;
+  if (capture.unread && IsInUnreadPage(capture.stack_end(), address)) return true;
   return std::any_of(capture.pieces.begin(), capture.pieces.end(), [address](const StackPiece& piece) {
     return piece.unread && IsInUnreadPage(piece.end(), address);
   });
@@ -33,6 +33,14 @@ uint64_t BehindPieces(const CaptureEvent& capture, uint64_t begin) {
     if (begin >= piece.begin && begin < piece.end()) return piece.end();
   }
   return begin;
+}
+
+// From what was interrupted at `sp` on another stack. The red zone may begin in a page that is not there, and then a
+// piece from there on would hold nothing.
+uint64_t WithRedZone(const CaptureEvent& capture, uint64_t sp) {
+  constexpr uint64_t kPageBytes = 4096;
+  const Machine& machine = capture.is_32_bit ? kI386 : kX86_64;
+  return sp - std::min<uint64_t>(machine.red_zone_bytes, sp % kPageBytes);
 }
 
 std::optional<StackHint> WithPiece(const CaptureEvent& capture, uint64_t begin) {
@@ -48,7 +56,7 @@ std::optional<StackHint> HintAfter(const CaptureEvent& capture, EndReason end, c
   const uint64_t sp = capture.registers.sp();
   const bool is_near = needed.address >= sp && needed.address - sp < kMaxCaptureBytes;
   if (needed.address < kSavedBytes) return std::nullopt;
-  if (end == EndReason::kStackCopy && is_near && capture.stack.size() < kMaxCaptureBytes) {
+  if (end == EndReason::kStackCopy && is_near && capture.bytes_from_sp() < kMaxCaptureBytes) {
     StackHint hint = HintOf(capture);
     const uint64_t behind = needed.address - sp + kSavedBytes;
     const uint64_t bytes = std::max(uint64_t{hint.bytes} * 4, behind);
@@ -57,8 +65,7 @@ std::optional<StackHint> HintAfter(const CaptureEvent& capture, EndReason end, c
   }
   if (needed.guessed) return std::nullopt;
   if (end == EndReason::kStackCopy) return WithPiece(capture, needed.address - kSavedBytes);
-  // What was interrupted needs nothing below its stack pointer.
-  if (end == EndReason::kOtherStack) return WithPiece(capture, needed.address);
+  if (end == EndReason::kOtherStack) return WithPiece(capture, WithRedZone(capture, needed.address));
   // Behind a page that was never used there may be one that was.
   if (end != EndReason::kUnread || CouldNotBeRead(capture, needed.address - 1)) return std::nullopt;
   return WithPiece(capture, needed.address - kSavedBytes);

@@ -33,9 +33,9 @@ RowFinderStats Walkers::row_stats() const {
 
 bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walkers& walkers, UserStack* out,
                  WalkTrace* trace) {
-  const uint64_t begin = capture.registers.sp();
+  const uint64_t begin = capture.stack_begin();
   const uint64_t size = capture.stack.size();
-  if (begin > UINT64_MAX - size) return false;
+  if (begin > capture.registers.sp() || begin > UINT64_MAX - size) return false;
   const SpanMemory memory(begin, capture.stack);
   const Registers registers = capture.is_32_bit ? AsI386(capture.registers) : capture.registers;
   // A runtime's rows are those of the process's own machine, and a thread of it may run other code.

@@ -37,10 +37,11 @@ std::span<const KnownRuntime> KnownRuntimes() { return kKnown; }
 
 CodeReader RuntimesReader() { return {.read_module = ReadModule, .read_made = ReadMade}; }
 
-std::unique_ptr<FunctionList> FunctionsOf(const ElfFile& file) {
+absl::StatusOr<std::unique_ptr<FunctionList>> FunctionsOf(const ElfFile& file) {
   for (const KnownRuntime& runtime : kKnown) {
-    std::unique_ptr<FunctionList> functions = runtime.functions != nullptr ? runtime.functions(file) : nullptr;
-    if (functions != nullptr) return functions;
+    if (runtime.functions == nullptr) continue;
+    auto functions = runtime.functions(file);
+    if (!functions.ok() || *functions != nullptr) return functions;
   }
   return nullptr;
 }

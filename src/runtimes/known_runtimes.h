@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "absl/status/statusor.h"
 #include "process/address_space.h"
 #include "process/code_reader.h"
 #include "process/elf/file.h"
@@ -22,8 +23,8 @@ namespace offcpu {
 struct KnownRuntime {
   // What it adds to code while that is read.
   CodeReader code{};
-  // The functions that a module's own table names; null: it has no such table.
-  std::unique_ptr<FunctionList> (*functions)(const ElfFile& file) = nullptr;
+  // The functions that a module's own table names; null: it has no such table. ResourceExhausted: it is too large.
+  absl::StatusOr<std::unique_ptr<FunctionList>> (*functions)(const ElfFile& file) = nullptr;
   // The runtime of the process, if the module of `code`, whose file is open, shows that it has one; else kNone.
   FoundRuntime (*find)(const MappedCode& code, const Memory& memory, MemoryLease room) = nullptr;
 };
@@ -33,8 +34,9 @@ std::span<const KnownRuntime> KnownRuntimes();
 // Asks the runtimes in their order: the first one that knows a module reads it, and all of them add to code in no file.
 CodeReader RuntimesReader();
 
-// The functions that the first such table of the file names; null: it has none.
-std::unique_ptr<FunctionList> FunctionsOf(const ElfFile& file);
+// The functions that the first such table of the file, which must outlive it, names; null: it has none.
+// ResourceExhausted: it is larger than is searched.
+absl::StatusOr<std::unique_ptr<FunctionList>> FunctionsOf(const ElfFile& file);
 
 }  // namespace offcpu
 

@@ -50,18 +50,20 @@ bool IsOtherCode(const Elf64_Sym& raw, const ElfFile& elf) {
 
 using NameSources = std::deque<NameSource>;
 
-// To its last byte?
+// To its last byte? It is searched a piece at a time, so that it may be large.
 bool IsThere(const ElfFile& elf, const ElfSection& section) {
-  return elf.MayRead(section) &&
+  return section.type != SHT_NOBITS && (section.flags & SHF_COMPRESSED) == 0 &&
          (section.size == 0 || (section.offset <= UINT64_MAX - section.size &&
                                 elf.memory().ReadValue<std::byte>(section.offset + section.size - 1).has_value()));
 }
 
 // False if the file has no such table that can be read.
-bool Search(const ElfFile& elf, uint32_t type, NameSources* sources, SymbolSearch* search) {
+bool Search(const ElfFile& elf, uint32_t type, NameSources* sources, SymbolSearch* search, bool* too_large) {
   constexpr size_t kPiece = 8192;  // symbols
   const ElfSection* section = elf.FindType(type);
   if (section == nullptr || section->link >= elf.sections().size()) return false;
+  *too_large |= section->size > kMaxSymbolTableBytes;
+  if (section->size > kMaxSymbolTableBytes) return false;
   const ElfSection& strings = elf.sections()[section->link];
   if (!IsThere(elf, *section) || !IsThere(elf, strings)) return false;
   // "read@@GLIBC_2.2.5" is read.
@@ -96,14 +98,14 @@ ModuleNames ReadElfSymbols(const ElfFile& elf, std::span<const uint64_t> address
   NameSources sources;
   SymbolSearch search(addresses);
   ModuleNames found;
-  found.full = Search(elf, SHT_SYMTAB, &sources, &search);
+  found.full = Search(elf, SHT_SYMTAB, &sources, &search, &found.unread);
   bool has_all = found.full;
   const std::string image = found.full ? "" : DebugData(elf);
   const SpanMemory memory(0, std::as_bytes(std::span(image)));
   const absl::StatusOr<ElfFile> inner = ElfFile::Parse(memory);
   if (!found.full) {
-    Search(elf, SHT_DYNSYM, &sources, &search);
-    has_all |= inner.ok() && Search(*inner, SHT_SYMTAB, &sources, &search);
+    Search(elf, SHT_DYNSYM, &sources, &search, &found.unread);
+    has_all |= inner.ok() && Search(*inner, SHT_SYMTAB, &sources, &search, &found.unread);
   }
   search.LimitUnsized([&starts, has_all](uint64_t begin, uint64_t address) {
     const std::optional<uint64_t> start = starts.Before(address);

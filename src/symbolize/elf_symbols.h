@@ -18,6 +18,8 @@
 
 namespace offcpu {
 
+inline constexpr uint64_t kMaxSymbolTableBytes = uint64_t{1} << 30;
+
 inline constexpr size_t kMaxDebugDataBytes = 16u << 20;  // compressed, and what it holds
 
 // `addresses`: link-time, sorted, each once. `starts`: of the file that holds the code, which a debug file does not.

@@ -16,6 +16,8 @@ struct ModuleNames {
   uint64_t left_out = 0;           // that there was no room for
   // They come from a whole table of the functions: another file would add nothing.
   bool full = false;
+  // A file could not be read, or has a larger table than is searched.
+  bool unread = false;
 };
 
 }  // namespace offcpu

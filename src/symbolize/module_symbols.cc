@@ -26,6 +26,12 @@ using Addresses = std::span<const uint64_t>;
 
 ModuleNames None(Addresses addresses) { return {.names = std::vector<std::string>(addresses.size())}; }
 
+ModuleNames Unread(Addresses addresses) {
+  ModuleNames names = None(addresses);
+  names.unread = true;
+  return names;
+}
+
 // `full` if `fd` is an ELF file with a full table. Where functions begin the module's own file knows.
 ModuleNames ReadDebugFile(const OwnedFd& fd, const Module& module, Addresses addresses) {
   const FileMemory file(fd.get());
@@ -54,10 +60,13 @@ ModuleNames ReadVdso(const Module& module, Addresses addresses) {
 ModuleNames ReadFile(const Module& module, Addresses addresses, const std::string& debug_directory) {
   FileMemory file(module.file.get());
   auto elf = ElfFile::Parse(file);
-  if (!elf.ok() || (!module.build_id.empty() && elf->BuildId() != module.build_id)) return None(addresses);
+  if (!elf.ok() || (!module.build_id.empty() && elf->BuildId() != module.build_id)) return Unread(addresses);
   ModuleNames own = ReadElfSymbols(*elf, addresses, FunctionStarts(*elf));
   if (own.full) return own;
-  if (ModuleNames listed = NamesFrom(FunctionsOf(*elf).get(), addresses); listed.full) return listed;
+  const auto functions = FunctionsOf(*elf);
+  if (ModuleNames listed = NamesFrom(functions.ok() ? functions->get() : nullptr, addresses); listed.full)
+    return listed;
+  own.unread |= !functions.ok();
   ModuleNames linked =
       ReadDebugFile(OpenDebugFileByLink(debug_directory, module.path, *elf, module.build_id), module, addresses);
   return linked.full ? std::move(linked) : std::move(own);

@@ -121,8 +121,9 @@ class Namer {
   const std::shared_ptr<MemoryBudget> room_ = std::make_shared<MemoryBudget>(kMaxNameBytes);
   absl::flat_hash_map<uid_t, MemoryLease> held_;
   absl::flat_hash_map<uid_t, int> late_;
-  uint64_t not_read_ = 0;  // modules
-  uint64_t left_out_ = 0;  // names
+  uint64_t not_read_ = 0;    // modules
+  uint64_t unreadable_ = 0;  // likewise
+  uint64_t left_out_ = 0;    // names
 };
 
 bool Namer::IsRead(const CodeObject& code, const std::function<void()>& read) {
@@ -165,6 +166,9 @@ bool Namer::Read(const CodeObject& code, const FrameNames& frames, Names* names)
     return false;
   }
   left_out_ += reading->found.left_out;
+  const std::vector<std::string>& found = reading->found.names;
+  const bool is_missing = std::any_of(found.begin(), found.end(), [](const std::string& name) { return name.empty(); });
+  if (reading->found.unread && is_missing) ++unreadable_;
   for (size_t i = 0; i < reading->found.names.size(); ++i) {
     if (!reading->found.names[i].empty()) names->emplace(reading->addresses[i], std::move(reading->found.names[i]));
   }
@@ -261,6 +265,7 @@ std::vector<NamedUserStack> Namer::NameUserStacks(std::vector<UserStackEntry>& s
 std::vector<Drop> Namer::Losses() const {
   std::vector<Drop> losses;
   if (not_read_ != 0) losses.push_back(DropOf(LossId::kNamesNotRead, not_read_));
+  if (unreadable_ != 0) losses.push_back(DropOf(LossId::kSymbolsUnreadable, unreadable_));
   if (left_out_ != 0) losses.push_back(DropOf(LossId::kNameMemoryShare, left_out_));
   return losses;
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "process/elf/eh_frame_hdr.h"
 #include "unwind/eh_frame_index.h"
 
 namespace offcpu {
@@ -197,7 +198,6 @@ struct EhFrameTable::Impl {
   }
 
   FindOutcome RowAt(uint64_t address, Row* row);
-  bool WasInFrame(const FdeSpan& fde, const Row& row, ValueRule Row::*rule);
 
   const Machine* machine = nullptr;
   std::vector<std::byte> image;
@@ -271,26 +271,12 @@ FindOutcome EhFrameTable::Impl::RowAt(uint64_t address, Row* row) {
   return outcome;
 }
 
-// Has the place that `rule` of `row` names been part of the frame before, in the function of `fde`? libdw executes the
-// entry from its begin for each row. So the longer it is, the fewer are looked through: the first ones, as functions
-// mostly save registers where they begin.
-bool EhFrameTable::Impl::WasInFrame(const FdeSpan& fde, const Row& row, ValueRule Row::*rule) {
-  uint32_t length = 0;  // of the entry: hardly more than its instructions
-  std::memcpy(&length, image.data() + TableAt(*machine) + fde.offset, sizeof(length));
-  size_t left = std::min<size_t>(kMaxEarlierRows, kMaxEarlierBytes / length);
-  Row earlier;
-  for (uint64_t at = fde.begin; at < row.begin && left > 0; at = earlier.end, --left) {
-    if (RowAt(at, &earlier) != FindOutcome::kFound) return false;
-    if (earlier.*rule == row.*rule && !IsBelowStack(*machine, earlier.cfa, earlier.*rule)) return true;
-  }
-  return false;
-}
-
 EhFrameTable::EhFrameTable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 EhFrameTable::~EhFrameTable() = default;
 
-std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table, const Machine& machine) {
-  std::optional<EhFrameIndex> index = IndexEhFrame(table, machine);
+std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table, const Machine& machine,
+                                                 const ModuleTable& header) {
+  std::optional<EhFrameIndex> index = IndexEhFrame(table, machine, header);
   if (!index) return nullptr;
   auto impl = std::make_unique<Impl>();
   impl->machine = &machine;
@@ -308,16 +294,7 @@ std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table, const
 }
 
 FindOutcome EhFrameTable::Find(uint64_t address, Row* row) {
-  const FdeSpan* fde = FdeAt(impl_->index.fdes, address);
-  if (fde == nullptr) return FindOutcome::kNotHere;
-  const FindOutcome outcome = impl_->RowAt(address, row);
-  if (outcome != FindOutcome::kFound) return outcome;
-  for (ValueRule Row::*rule : {&Row::fp, &Row::extra}) {
-    if (IsBelowStack(*impl_->machine, row->cfa, row->*rule) && impl_->WasInFrame(*fde, *row, rule)) {
-      row->*rule = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
-    }
-  }
-  return outcome;
+  return FdeAt(impl_->index.fdes, address) != nullptr ? impl_->RowAt(address, row) : FindOutcome::kNotHere;
 }
 
 std::optional<bool> EhFrameTable::BeginsSignalFrame(uint64_t address) const {
@@ -346,10 +323,11 @@ size_t EhFrameTable::bytes() const {
   return impl_->image.capacity() + impl_->index.fdes.capacity() * sizeof(FdeSpan) + impl_->expression_bytes;
 }
 
-size_t EhFrameTable::Estimate(std::span<const std::byte> table) {
+size_t EhFrameTable::Estimate(std::span<const std::byte> table, const ModuleTable& header) {
   // An entry of the index twice, for sorting, one of the search table, and what is known of it if it is a CIE.
   constexpr size_t kPerEntry = 2 * sizeof(FdeSpan) + sizeof(SearchEntry) + 48;
-  return table.size() + CountEntries(table) * kPerEntry + 4096;
+  const size_t searched = EhFrameSearch::Of(header).size();
+  return table.size() + (CountEntries(table) + searched) * kPerEntry + 4096;
 }
 
 }  // namespace offcpu

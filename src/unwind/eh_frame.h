@@ -17,8 +17,9 @@ namespace offcpu {
 
 class EhFrameTable final : public RowTable {
  public:
-  // Null if the table is damaged as a whole.
-  static std::unique_ptr<EhFrameTable> Open(const ModuleTable& table, const Machine& machine = kX86_64);
+  // Null if the table is damaged as a whole. `header`: its .eh_frame_hdr, if it has one.
+  static std::unique_ptr<EhFrameTable> Open(const ModuleTable& table, const Machine& machine = kX86_64,
+                                            const ModuleTable& header = {});
   ~EhFrameTable() override;
 
   // The row is valid from `address`, not from an earlier one.
@@ -33,10 +34,8 @@ class EhFrameTable final : public RowTable {
   // whose CIE no other one has.
   size_t bytes() const override;
   static constexpr size_t kBytesPerEntry = 256;
-  // libdw executes no more than this of an entry, over and over, to tell where a register was in earlier rows of it.
-  static constexpr size_t kMaxEarlierBytes = 128 << 10;
   // At most what Open takes for a table.
-  static size_t Estimate(std::span<const std::byte> table);
+  static size_t Estimate(std::span<const std::byte> table, const ModuleTable& header = {});
 
  private:
   struct Impl;

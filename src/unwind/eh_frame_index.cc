@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
+#include "process/elf/eh_frame_hdr.h"
 #include "unwind/byte_reader.h"
 #include "unwind/cfi_check.h"
 
@@ -138,50 +139,115 @@ std::optional<FdeSpan> ParseFde(const Machine& machine, const Cie& cie, std::spa
 
 class Indexer {
  public:
-  Indexer(const ModuleTable& table, const Machine& machine) : table_(table), machine_(machine) {}
+  Indexer(const ModuleTable& table, const Machine& machine, const ModuleTable& header)
+      : table_(table),
+        machine_(machine),
+        search_(EhFrameSearch::Of(header)),
+        chain_at_(EhFrameAddress(header).value_or(table.address) - table.address) {}
 
   std::optional<EhFrameIndex> Run() {
-    ByteReader in(table_.bytes);
-    index_.fdes.reserve(std::min(CountEntries(table_.bytes), kMaxFdes + 1));
-    while (!in.empty()) {
-      const size_t at = in.position();
-      const uint32_t length = in.Take<uint32_t>();
-      if (in.ok() && length == 0) break;
-      if (!in.ok() || length < sizeof(uint32_t) || length > in.rest().size()) return std::nullopt;
-      Entry(at, in.rest().first(length));
-      in.Skip(length);
-      if (index_.fdes.size() > kMaxFdes) return std::nullopt;
-    }
-    Sort();
+    if (search_.size() > kMaxFdes) return std::nullopt;
+    AddSearched();
+    if (!AddChain() && search_.size() == 0) return std::nullopt;
+    if (index_.fdes.size() > kMaxFdes) return std::nullopt;
+    Sort(index_.fdes);
     return std::move(index_);
   }
 
  private:
-  // `entry`: behind its length, which is at `at`.
-  void Entry(size_t at, std::span<const std::byte> entry) {
-    ByteReader in(entry);
-    const uint32_t id = in.Take<uint32_t>();
-    const size_t id_at = at + sizeof(uint32_t);
-    if (id == 0) {
-      std::optional<Cie> cie = ParseCie(machine_, in.rest());
-      if (cie) cies_[at] = *cie;
-      if (!cie) ++index_.bad_entries;
+  // What the search table names.
+  void AddSearched() {
+    std::vector<FdeSpan> fdes;
+    for (size_t i = 0; i < search_.size(); ++i) {
+      const EhFrameSearch::Entry entry = search_.At(i);
+      const std::optional<FdeSpan> fde = FdeAt(entry.fde - table_.address);
+      if (!fde || fde->begin != entry.begin) {
+        ++index_.bad_entries;
+      } else if (fde->begin < fde->end) {
+        fdes.push_back(*fde);
+      }
+    }
+    Sort(fdes);
+    index_.fdes = std::move(fdes);
+    searched_ = index_.fdes.size();
+  }
+
+  // The entries that follow one another up to a zero. False if the chain is broken.
+  bool AddChain() {
+    if (chain_at_ > table_.bytes.size()) return false;
+    if (search_.size() == 0) index_.fdes.reserve(std::min(CountEntries(table_.bytes), kMaxFdes + 1));
+    for (size_t at = chain_at_; at < table_.bytes.size();) {
+      const std::optional<std::span<const std::byte>> entry = EntryAt(at);
+      if (!entry) return false;
+      if (entry->empty()) break;
+      AddOfChain(at, *entry);
+      at += sizeof(uint32_t) + entry->size();
+      if (index_.fdes.size() > kMaxFdes) break;
+    }
+    return true;
+  }
+
+  // An entry behind its length, which is at `at`; empty if it ends the chain. Nothing if it is not all there.
+  std::optional<std::span<const std::byte>> EntryAt(size_t at) const {
+    if (at > table_.bytes.size()) return std::nullopt;
+    ByteReader in(std::span(table_.bytes).subspan(at));
+    const uint32_t length = in.Take<uint32_t>();
+    if (!in.ok() || length > in.rest().size()) return std::nullopt;
+    if (length != 0 && length < sizeof(uint32_t)) return std::nullopt;
+    return in.rest().first(length);
+  }
+
+  void AddOfChain(size_t at, std::span<const std::byte> entry) {
+    if (ByteReader(entry).Take<uint32_t>() == 0) {
+      if (CieAt(at) == nullptr) ++index_.bad_entries;
       return;
     }
-    // The id of an FDE is the distance back to its CIE, which GNU tools always put before it.
-    auto cie = id <= id_at ? cies_.find(id_at - id) : cies_.end();
-    std::optional<FdeSpan> fde;
-    if (cie != cies_.end()) fde = ParseFde(machine_, cie->second, in.rest(), table_.address + id_at + sizeof(uint32_t));
+    const std::optional<FdeSpan> fde = FdeAt(at);
     if (!fde) {
-      ++index_.bad_entries;
-    } else if (fde->begin < fde->end) {  // what a linker has thrown away leaves empty ones
-      fde->offset = static_cast<uint32_t>(at);
+      index_.bad_entries += search_.size() == 0 ? 1 : 0;
+    } else if (fde->begin < fde->end && !IsSearched(*fde)) {  // what a linker has thrown away leaves empty ones
       index_.fdes.push_back(*fde);
     }
   }
 
-  void Sort() {
-    std::vector<FdeSpan>& fdes = index_.fdes;
+  // Does the search table describe some of this code?
+  bool IsSearched(const FdeSpan& fde) const {
+    const auto end = index_.fdes.begin() + static_cast<ptrdiff_t>(searched_);
+    const auto after = std::lower_bound(index_.fdes.begin(), end, fde.end,
+                                        [](const FdeSpan& one, uint64_t address) { return one.begin < address; });
+    return after != index_.fdes.begin() && std::prev(after)->end > fde.begin;
+  }
+
+  // The CIE at `at`; null if there is none that can be used.
+  const Cie* CieAt(uint64_t at) {
+    const auto known = cies_.find(at);
+    if (known != cies_.end()) return known->second ? &*known->second : nullptr;
+    std::optional<Cie> cie;
+    const std::optional<std::span<const std::byte>> entry = EntryAt(at);
+    if (entry && !entry->empty()) {
+      ByteReader in(*entry);
+      if (in.Take<uint32_t>() == 0) cie = ParseCie(machine_, in.rest());
+    }
+    const std::optional<Cie>& kept = cies_.emplace(at, cie).first->second;
+    return kept ? &*kept : nullptr;
+  }
+
+  // The description at `at`; nothing if it is damaged, or of an unknown kind.
+  std::optional<FdeSpan> FdeAt(uint64_t at) {
+    const std::optional<std::span<const std::byte>> entry = EntryAt(at);
+    if (!entry || entry->empty()) return std::nullopt;
+    ByteReader in(*entry);
+    const uint32_t id = in.Take<uint32_t>();
+    const uint64_t id_at = at + sizeof(uint32_t);
+    // The id of an FDE is the distance back to its CIE, which GNU tools always put before it.
+    const Cie* cie = id != 0 && id <= id_at ? CieAt(id_at - id) : nullptr;
+    if (cie == nullptr) return std::nullopt;
+    std::optional<FdeSpan> fde = ParseFde(machine_, *cie, in.rest(), table_.address + id_at + sizeof(uint32_t));
+    if (fde) fde->offset = static_cast<uint32_t>(at);
+    return fde;
+  }
+
+  void Sort(std::vector<FdeSpan>& fdes) {
     std::stable_sort(fdes.begin(), fdes.end(), [](const FdeSpan& a, const FdeSpan& b) { return a.begin < b.begin; });
     uint64_t end = 0;
     const size_t count = fdes.size();
@@ -195,8 +261,11 @@ class Indexer {
 
   const ModuleTable& table_;
   const Machine& machine_;
+  const EhFrameSearch search_;
+  const uint64_t chain_at_;  // offset; large if it is not in the table
   EhFrameIndex index_;
-  absl::flat_hash_map<size_t, Cie> cies_;  // by offset
+  size_t searched_ = 0;  // how many of the index the search table has named: its front
+  absl::flat_hash_map<uint64_t, std::optional<Cie>> cies_;  // by offset
 };
 
 }  // namespace
@@ -213,8 +282,8 @@ size_t CountEntries(std::span<const std::byte> table) {
   return count;
 }
 
-std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table, const Machine& machine) {
-  return Indexer(table, machine).Run();
+std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table, const Machine& machine, const ModuleTable& header) {
+  return Indexer(table, machine, header).Run();
 }
 
 }  // namespace offcpu

@@ -56,15 +56,6 @@ struct Row {
 };
 static_assert(std::is_trivially_copyable_v<Row> && sizeof(Row) == 56);
 
-// Says `rule` of a row with this CFA that the register was saved at a place that is below the stack pointer now?
-// Compilers leave that in place while a function returns: what was popped is in its register again, if the place has
-// been part of the frame before. A function that calls nobody may keep things there all the time, and they are not
-// captured.
-inline bool IsBelowStack(const Machine& machine, const CfaRule& cfa, const ValueRule& rule) {
-  return rule.place == Place::kAtCfa && cfa.reg == machine.sp && !cfa.deref && int64_t{cfa.offset} + rule.offset < 0;
-}
-inline constexpr int kMaxEarlierRows = 256;  // looked through for that
-
 }  // namespace offcpu
 
 #endif  // OFFCPU_UNWIND_ROW_H_

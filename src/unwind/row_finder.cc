@@ -201,7 +201,7 @@ void RowFinder::Open(Tables& tables, FrameSource ordered) {
 void RowFinder::Open(Tables& tables, Source& source) {
   const RowSource& from = *source.from;
   const Module& module = *tables.module;
-  if (source.estimate == 0) source.estimate = from.estimate(module.*from.table);
+  if (source.estimate == 0) source.estimate = from.estimate(module);
   if (source.estimate != 0 && !Afford(tables, source.estimate)) return;
   source.opened = true;
   if (source.estimate == 0) {

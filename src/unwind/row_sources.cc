@@ -18,25 +18,31 @@ Opened OpenSFrame(const Module& module, const Machine& machine) {
   return SFrameTable::Open(module.sframe, module.code, machine);
 }
 
-size_t EstimateEhFrame(const ModuleTable& table) {
-  return table.bytes.empty() ? 0 : EhFrameTable::Estimate(table.bytes);
+size_t EstimateSFrame(const Module& module) { return SFrameTable::Estimate(module.sframe); }
+
+size_t EstimateEhFrame(const Module& module) {
+  return module.eh_frame.bytes.empty() ? 0 : EhFrameTable::Estimate(module.eh_frame.bytes, module.eh_frame_hdr);
 }
 
-Opened OpenEhFrameTable(const ModuleTable& table, const Machine& machine) {
-  std::unique_ptr<EhFrameTable> opened = EhFrameTable::Open(table, machine);
+Opened OpenEhFrameTable(std::unique_ptr<EhFrameTable> opened) {
   if (opened == nullptr) return absl::DataLossError("damaged as a whole");
   return opened;
 }
 
-Opened OpenEhFrame(const Module& module, const Machine& machine) { return OpenEhFrameTable(module.eh_frame, machine); }
+Opened OpenEhFrame(const Module& module, const Machine& machine) {
+  return OpenEhFrameTable(EhFrameTable::Open(module.eh_frame, machine, module.eh_frame_hdr));
+}
 
 // It is written in another form first, which is longer.
-size_t EstimateDebugFrame(const ModuleTable& table) { return 4 * EstimateEhFrame(table); }
+size_t EstimateDebugFrame(const Module& module) {
+  const std::vector<std::byte>& bytes = module.debug_frame.bytes;
+  return bytes.empty() ? 0 : 4 * EhFrameTable::Estimate(bytes);
+}
 
 Opened OpenDebugFrame(const Module& module, const Machine& machine) {
   std::optional<std::vector<std::byte>> bytes = DebugFrameAsEhFrame(module.debug_frame.bytes);
   if (!bytes) return absl::DataLossError("damaged as a whole");
-  return OpenEhFrameTable({.address = 0, .bytes = *std::move(bytes)}, machine);
+  return OpenEhFrameTable(EhFrameTable::Open({.address = 0, .bytes = *std::move(bytes)}, machine));
 }
 
 constexpr RowSource kSources[] = {
@@ -45,7 +51,7 @@ constexpr RowSource kSources[] = {
      .falls_as_a_whole = true,
      .table = &Module::sframe,
      .damaged = &Module::damaged_sframe,
-     .estimate = SFrameTable::Estimate,
+     .estimate = EstimateSFrame,
      .open = OpenSFrame},
     {.rows = FrameSource::kEhFrame,
      .ordered = FrameSource::kEhFrame,

@@ -24,7 +24,7 @@ bool IsWithin(std::span<const CodeRange> code, const SFrameFunction& function) {
 absl::StatusOr<std::unique_ptr<SFrameTable>> SFrameTable::Open(const ModuleTable& table,
                                                                std::span<const CodeRange> code,
                                                                const Machine& machine) {
-  std::unique_ptr<SFrameTable> result(new SFrameTable(machine));
+  std::unique_ptr<SFrameTable> result(new SFrameTable());
   std::span<const std::byte> rest = table.bytes;
   uint64_t address = table.address;
   // What a linker left unused of a table's segment is zeros, and no header. The first one must be there.
@@ -163,20 +163,6 @@ void SFrameTable::Prepare(Entry& entry) {
   Add(function.block_size != 0 ? function.block_size : function.size, FindOutcome::kCorrupt, row);
 }
 
-// Has the place that a row names for the frame pointer been part of the frame before?
-bool SFrameTable::FpWasInFrame(const Entry& entry, uint32_t before, const ValueRule& fp) const {
-  const uint32_t last = std::min<uint32_t>(before, kMaxEarlierRows);
-  for (uint32_t number = 0; number < last; ++number) {
-    const Prepared& earlier = prepared_[entry.prepared + number];
-    if (earlier.outcome != FindOutcome::kFound ||
-        starts_[entry.prepared + number] >= starts_[entry.prepared + before]) {
-      return false;
-    }
-    if (earlier.fp == fp && !IsBelowStack(machine_, earlier.cfa, fp)) return true;
-  }
-  return false;
-}
-
 // The last row that starts at or before the address holds until the next one starts. Halves without a branch, as above.
 FindOutcome SFrameTable::FindIn(Entry& entry, uint64_t address, Row* row) {
   if (entry.prepared == kNotPrepared) Prepare(entry);
@@ -199,10 +185,6 @@ FindOutcome SFrameTable::FindIn(Entry& entry, uint64_t address, Row* row) {
   row->signal = function.signal;
   row->mangled_ra = found.mangled_ra;
   row->source = FrameSource::kSFrame;
-  const bool popped = IsBelowStack(machine_, found.cfa, found.fp);
-  if (popped && FpWasInFrame(entry, number, found.fp)) {
-    row->fp = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
-  }
   return found.outcome;
 }
 

@@ -69,16 +69,14 @@ class SFrameTable final : public RowTable {
     FindOutcome outcome = FindOutcome::kCorrupt;  // of who looks it up
   };
 
-  explicit SFrameTable(const Machine& machine) : machine_(machine) {}
+  SFrameTable() = default;
   absl::Status AddSection(const SFrameSection& section, std::span<const CodeRange> code);
   void Sort();
   const Entry* EntryAt(uint64_t address) const;
   void Prepare(Entry& entry);
   void Add(uint32_t start, FindOutcome outcome, const Row& row);
   FindOutcome FindIn(Entry& entry, uint64_t address, Row* row);
-  bool FpWasInFrame(const Entry& entry, uint32_t before, const ValueRule& fp) const;
 
-  const Machine& machine_;
   std::vector<SFrameSection> sections_;
   std::vector<Entry> index_;      // sorted, not overlapping, none empty
   std::vector<uint64_t> begins_;  // of the same functions: what is searched is small

@@ -138,7 +138,7 @@ std::optional<EndReason> Strategies::FindTrampoline(const MappedCode& code, cons
 void Strategies::FindByCode(const MappedCode& code, const FrameState& state, FoundCaller* found) {
   Row row;
   if (!code.copied.empty()) {
-    const ReturnPath path = FollowReturn(code.copied, (state.pc - code.begin) % code.copied.size());
+    const ReturnPath path = FollowReturn(code.copied, code.OffsetInCopy(state.pc));
     row = ReturnPathRow(*machine_, path, state.pc);
     if (path.kind != ReturnPath::Kind::kReturns) return;
   } else {

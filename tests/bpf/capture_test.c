@@ -72,9 +72,9 @@ TEST(Capture, StackMayBeginAnywhere)
 
 	host_regs(task)->sp = SP + 0xf38;
 	EXPECT_EQ(capture(1, 4096 + 64), WIRE_USER_PENDING);
-	EXPECT_EQ(capture_record(0)->stack_bytes, 4160);
+	EXPECT_EQ(capture_record(0)->stack_bytes, 128 + 4160);
 	EXPECT_EQ(capture_record(0)->above, WIRE_ABOVE_MORE);
-	expect_bytes(capture_record(0) + 1, SP + 0xf38, 4160);
+	expect_bytes(capture_record(0) + 1, SP + 0xf38 - 128, 128 + 4160);
 }
 
 /* 8 bytes, a page, and 8 bytes. */
@@ -84,8 +84,71 @@ TEST(Capture, StackMayEndAnywhere)
 
 	host_regs(task)->sp = SP + 0xff8;
 	EXPECT_EQ(capture(1, 4096 + 16), WIRE_USER_PENDING);
-	EXPECT_EQ(capture_record(0)->stack_bytes, 4112);
-	expect_bytes(capture_record(0) + 1, SP + 0xff8, 4112);
+	EXPECT_EQ(capture_record(0)->stack_bytes, 128 + 4112);
+	expect_bytes(capture_record(0) + 1, SP + 0xff8 - 128, 128 + 4112);
+}
+
+/* A function that calls nobody may keep its frame there: 128 bytes, in the stack pointer's page or not. */
+TEST(Capture, RedZoneComesFirst)
+{
+	const __u64 below[] = {0x1000, 128, 120, 8};
+
+	for (__u32 i = 0; i < 4; i++) {
+		struct task_struct *task = new_captured(7);
+
+		host_regs(task)->sp = SP + below[i];
+		fill_memory(task, SP - 4096, SP);
+		EXPECT_EQ(capture(1, 4096), WIRE_USER_PENDING);
+		EXPECT_EQ(capture_record(i)->red_zone_bytes, 128);
+		EXPECT_EQ(capture_record(i)->stack_bytes, 128 + 4096);
+		expect_bytes(capture_record(i) + 1, SP + below[i] - 128, 128 + 4096);
+	}
+}
+
+TEST(Capture, RedZoneInAPageThatIsNotResidentIsLeftOut)
+{
+	struct task_struct *task = new_captured(7);
+
+	host_regs(task)->sp = SP + 120;
+	EXPECT_EQ(capture(1, 4096), WIRE_USER_PENDING);
+	EXPECT_EQ(capture_record(0)->red_zone_bytes, 0);
+	EXPECT_EQ(capture_record(0)->stack_bytes, 4096);
+	expect_bytes(capture_record(0) + 1, SP + 120, 4096);
+}
+
+TEST(Capture, RedZoneBeginsWithTheStack)
+{
+	struct task_struct *task = new_captured(7);
+
+	host_map(task, STACK - 4096, STACK, VM_WRITE);
+	fill_memory(task, STACK - 4096, STACK + 8192);
+	host_regs(task)->sp = STACK + 64;
+	EXPECT_EQ(capture(1, 4096), WIRE_USER_PENDING);
+	EXPECT_EQ(capture_record(0)->red_zone_bytes, 64);
+	expect_bytes(capture_record(0) + 1, STACK, 64 + 4096);
+}
+
+/* It is no part of the stack that a capture is for. */
+TEST(Capture, RedZoneAloneIsNoStack)
+{
+	struct task_struct *task = new_captured(7);
+
+	fill_memory(task, SP - 4096, SP);
+	host_take_page(task, SP, false);
+	EXPECT_EQ(capture(1, 4096), WIRE_NO_USER_UNREADABLE);
+	EXPECT_EQ(send_capture(1, 4096, CONTEXT_SWITCH, true), TRY_AGAIN);
+}
+
+/* The ABI of i386 has none: a signal may have overwritten what is there. */
+TEST(Capture, ProgramOf32BitsHasNoRedZone)
+{
+	struct task_struct *task = new_captured(7);
+
+	host_regs(task)->sp = SP + 0x800;
+	host_regs(task)->cs = 0x23;
+	EXPECT_EQ(capture(1, 4096), WIRE_USER_PENDING);
+	EXPECT_EQ(capture_record(0)->red_zone_bytes, 0);
+	EXPECT_EQ(capture_record(0)->stack_bytes, 4096);
 }
 
 TEST(Capture, LargestStackIsCaptured)
@@ -93,10 +156,10 @@ TEST(Capture, LargestStackIsCaptured)
 	struct task_struct *task = new_captured(7);
 
 	host_regs(task)->sp = SP - 8;
-	fill_memory(task, SP - 8, SP);
+	fill_memory(task, SP - 136, SP);
 	EXPECT_EQ(capture(1, 65536), WIRE_USER_PENDING);
-	EXPECT_EQ(capture_record(0)->stack_bytes, 65536);
-	expect_bytes(capture_record(0) + 1, SP - 8, 65536);
+	EXPECT_EQ(capture_record(0)->stack_bytes, 128 + 65536);
+	expect_bytes(capture_record(0) + 1, SP - 136, 128 + 65536);
 }
 
 /* 64 bytes are left of it. */
@@ -106,9 +169,9 @@ TEST(Capture, StackEndsWithItsMapping)
 
 	host_regs(task)->sp = STACK_END - 64;
 	EXPECT_EQ(capture(1, 4096), WIRE_USER_PENDING);
-	EXPECT_EQ(capture_record(0)->stack_bytes, 64);
+	EXPECT_EQ(capture_record(0)->stack_bytes, 128 + 64);
 	EXPECT_EQ(capture_record(0)->above, WIRE_ABOVE_END);
-	expect_bytes(capture_record(0) + 1, STACK_END - 64, 64);
+	expect_bytes(capture_record(0) + 1, STACK_END - 64 - 128, 128 + 64);
 }
 
 TEST(Capture, StackEndsBeforeAPageThatIsNotResident)

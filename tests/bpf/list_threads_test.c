@@ -46,6 +46,25 @@ TEST(ListThreads, TellsWhoAThreadIs)
 	EXPECT_BYTES(told->comm, "fifteen letters", WIRE_COMM_BYTES);
 }
 
+TEST(ListThreads, TellsWhereItsStackLies)
+{
+	struct task_struct *task = new_sleeper();
+	const struct wire_thread *told;
+
+	host_map(task, 0x10000, 0x14000, VM_READ | VM_WRITE);
+	host_map(task, 0x14000, 0x15000, VM_READ | VM_WRITE);
+	host_regs(task)->sp = 0x12345;
+	told = list(task);
+	ASSERT_TRUE(told);
+	EXPECT_EQ(told->stack_begin, 0x10000);
+	EXPECT_EQ(told->stack_end, 0x15000);
+	host_regs(task)->sp = 0x15000;
+	told = list(task);
+	ASSERT_TRUE(told);
+	EXPECT_EQ(told->stack_begin, 0);
+	EXPECT_EQ(told->stack_end, 0);
+}
+
 TEST(ListThreads, TellsItsStampAndWhatTheKernelHasBookedSince)
 {
 	struct task_struct *task = new_sleeper();
@@ -145,7 +164,7 @@ TEST(ListThreads, TellsBothStacksOfAThreadThatIsOffTheCpu)
 	host_regs(task)->ip = 1016;
 	told = list(task);
 	frames = (const __u64 *)(told + 1);
-	ASSERT_EQ(host.seq_bytes, 304 + 2 * 8);
+	ASSERT_EQ(host.seq_bytes, 320 + 2 * 8);
 	EXPECT_EQ(told->on_cpu, 0);
 	EXPECT_EQ(told->count, 2);
 	EXPECT_EQ(frames[0], 0x9000);
@@ -171,8 +190,8 @@ TEST(ListThreads, LongestKernelStackIsWhole)
 	host.task_count = WIRE_KERNEL_FRAMES;
 	host.task_frames[WIRE_KERNEL_FRAMES - 1] = 0x9999;
 	EXPECT_EQ(list(task)->count, 127);
-	frames = (const __u64 *)(host.seq + 304);
-	ASSERT_EQ(host.seq_bytes, 304 + 127 * 8);
+	frames = (const __u64 *)(host.seq + 320);
+	ASSERT_EQ(host.seq_bytes, 320 + 127 * 8);
 	EXPECT_EQ(frames[126], 0x9999);
 }
 
@@ -182,7 +201,7 @@ TEST(ListThreads, KernelStackThatCannotBeTakenIsEmpty)
 
 	host.task_count = -14;
 	EXPECT_EQ(list(task)->count, 0);
-	EXPECT_EQ(host.seq_bytes, 304);
+	EXPECT_EQ(host.seq_bytes, 320);
 	EXPECT_EQ(list(task)->has_user, 1);
 }
 
@@ -199,7 +218,7 @@ TEST(ListThreads, ThreadThatRunsHasNoStacks)
 	EXPECT_EQ(told->count, 0);
 	EXPECT_EQ(told->has_user, 0);
 	EXPECT_EQ(told->in_syscall, 0);
-	EXPECT_EQ(host.seq_bytes, 304);
+	EXPECT_EQ(host.seq_bytes, 320);
 }
 
 static struct task_struct *switching;
@@ -226,10 +245,10 @@ TEST(ListThreads, StacksOfAThreadThatRunsMeanwhileAreDropped)
 	EXPECT_EQ(told->on_cpu, 1);
 	EXPECT_EQ(told->count, 0);
 	EXPECT_EQ(told->has_user, 0);
-	EXPECT_EQ(host.seq_bytes, 304);
+	EXPECT_EQ(host.seq_bytes, 320);
 	host.on_task_stack = arrive_in_between;
 	EXPECT_EQ(list(switching)->on_cpu, 1);
-	EXPECT_EQ(host.seq_bytes, 304);
+	EXPECT_EQ(host.seq_bytes, 320);
 }
 
 TEST(ListThreads, ThreadsOfTheKernelHaveNoUserSide)

@@ -215,7 +215,8 @@ TEST(Records, Capture)
 	}
 	EXPECT_TRUE(event.in_syscall);
 	EXPECT_FALSE(event.is_32_bit);
-	EXPECT_EQ(event.stack, StackBetween(STACK_END - 0x100, STACK_END));
+	EXPECT_EQ(event.red_zone_bytes, uint32_t{WIRE_RED_ZONE_BYTES});
+	EXPECT_EQ(event.stack, StackBetween(STACK_END - 0x100 - WIRE_RED_ZONE_BYTES, STACK_END));
 	EXPECT_FALSE(event.more); // it ends where the stack does
 	EXPECT_FALSE(event.unread);
 	EXPECT_EQ(event.walked, WorkersStack());
@@ -246,7 +247,7 @@ TEST(Records, CaptureThatEndsBeforeAPageThatCannotBeRead)
 {
 	script_capture(STACK_HOLE - 0x100, false);
 	const auto event = Decoded<CaptureEvent>(raw_capture(0));
-	EXPECT_EQ(event.stack, StackBetween(STACK_HOLE - 0x100, STACK_HOLE));
+	EXPECT_EQ(event.stack, StackBetween(STACK_HOLE - 0x100 - WIRE_RED_ZONE_BYTES, STACK_HOLE));
 	EXPECT_FALSE(event.more);
 	EXPECT_TRUE(event.unread);
 }
@@ -256,6 +257,7 @@ TEST(Records, CaptureThatEndsWhereNoMoreIsWanted)
 {
 	script_capture(STACK_BEGIN, false);
 	const auto event = Decoded<CaptureEvent>(raw_capture(0));
+	EXPECT_EQ(event.red_zone_bytes, 0u) << "nothing of the stack is below";
 	EXPECT_EQ(event.stack, StackBetween(STACK_BEGIN, STACK_BEGIN + 16384));
 	EXPECT_TRUE(event.more);
 	EXPECT_FALSE(event.unread);

@@ -247,3 +247,101 @@ TEST(FaultIn, NeedsPlainMemoryAtOneMoment)
 	state_of(task)->stack.sequence = 0;
 	EXPECT_FALSE(may_fault_now(state_of(task), task));
 }
+
+/* A stack whose middle has these flags, in three mappings. */
+static struct task_struct *new_split(__u64 flags, struct file *file)
+{
+	struct task_struct *task = new_captured(7);
+
+	host_unmap(task, STACK);
+	host_map(task, STACK, STACK + 0x8000, VM_READ | VM_WRITE);
+	host_map(task, STACK + 0x8000, STACK + 0x9000, flags)->vm_file = file;
+	host_map(task, STACK + 0x9000, STACK_END, VM_READ | VM_WRITE);
+	return task;
+}
+
+/* VM_LOCKED, VM_DONTDUMP, VM_DONTCOPY: what a part of a stack may have. */
+TEST(SplitStack, IsOneStack)
+{
+	const __u64 flags[] = {0x2000, 0x4000000, 0x20000, 0};
+
+	for (__u32 i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		struct task_struct *task = new_split(VM_READ | VM_WRITE | flags[i], NULL);
+
+		expect_mapping(found_at(task, STACK + 0x100), STACK, STACK_END);
+		EXPECT_TRUE(state_of(task)->stack.may_fault);
+		expect_mapping(found_at(task, STACK + 0x8100), STACK + 0x8000, STACK_END);
+		EXPECT_EQ(end_of_mapping(state_of(task), task, &reader, STACK + 0x100), STACK_END);
+	}
+}
+
+/* Nor what is used otherwise, as the guard of another stack. */
+TEST(SplitStack, EndsBeforeMemoryOfAnotherKind)
+{
+	const __u64 flags[] = {0,     VM_READ,	VM_READ | VM_WRITE | VM_EXEC, VM_STACK, VM_SHARED, VM_HUGETLB,
+			       VM_IO, VM_PFNMAP};
+
+	for (__u32 i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		__u64 all = i < 3 ? flags[i] : VM_READ | VM_WRITE | flags[i];
+
+		check_note("flag", flags[i]);
+		expect_mapping(found_at(new_split(all, NULL), STACK + 0x100), STACK, STACK + 0x8000);
+	}
+	expect_mapping(found_at(new_split(VM_READ | VM_WRITE, host_file(5)), STACK + 0x100), STACK,
+		       STACK + 0x8000);
+}
+
+TEST(SplitStack, EndsWithAHole)
+{
+	struct task_struct *task = new_split(VM_READ | VM_WRITE, NULL);
+
+	host_unmap(task, STACK + 0x8000);
+	expect_mapping(found_at(task, STACK + 0x100), STACK, STACK + 0x8000);
+}
+
+/* What others bring the pages of is not left, either. */
+TEST(SplitStack, IsOfPlainMemoryAlone)
+{
+	struct task_struct *task = new_captured(7);
+
+	host_unmap(task, STACK);
+	host_map(task, STACK, STACK + 0x8000, VM_READ | VM_WRITE)->vm_file = host_file(5);
+	host_map(task, STACK + 0x8000, STACK_END, VM_READ | VM_WRITE);
+	expect_mapping(found_at(task, STACK + 0x100), STACK, STACK + 0x8000);
+}
+
+/* 16 are looked at. */
+TEST(SplitStack, HasALimit)
+{
+	struct task_struct *task = new_captured(7);
+
+	host_unmap(task, STACK);
+	for (__u32 i = 0; i < 20; i++)
+		host_map(task, STACK + 0x1000 * i, STACK + 0x1000 * (i + 1), VM_READ | VM_WRITE);
+	expect_mapping(found_at(task, STACK), STACK, STACK + 0x10000);
+	expect_mapping(found_at(task, STACK + 0x4000), STACK + 0x4000, STACK + 0x14000);
+}
+
+TEST(SplitStack, IsFaultedInAsAWhole)
+{
+	struct task_struct *task = new_split(VM_READ | VM_WRITE, NULL);
+
+	fill_memory(task, STACK, STACK_END);
+	host_take_page(task, STACK + 0x8000, false);
+	host_take_page(task, STACK + 0x9000, false);
+	host_regs(task)->sp = STACK + 0x7000;
+	find_mapping(&reader, STACK + 0x7000, false);
+	fault_in(state_of(task), task, 12288);
+	EXPECT_TRUE(is_resident(STACK + 0x8000));
+	EXPECT_TRUE(is_resident(STACK + 0x9000));
+}
+
+/* Whose reads may have effects. */
+TEST(StackEnd, OfADeviceIsTheStackPointer)
+{
+	struct task_struct *task = new_captured(7);
+
+	host_unmap(task, STACK);
+	host_map(task, STACK, STACK_END, VM_READ | VM_WRITE | VM_IO);
+	EXPECT_EQ(stack_end(state_of(task), task, &reader, SP), SP);
+}

@@ -63,11 +63,11 @@ TEST(Pieces, LargestStackHasFourOfThem)
 	hint->begins[2] = OTHER + 0x2000;
 	hint->begins[3] = OTHER + 0x3000;
 	host_regs(task)->sp = SP - 8;
-	fill_memory(task, SP - 8, SP);
+	fill_memory(task, SP - 136, SP);
 	EXPECT_EQ(send_capture(1, 65536, CONTEXT_SWITCH, false), WIRE_USER_PENDING);
-	EXPECT_EQ(host_record(&captures, 0).length, 288 + 65536 + 4 * 4096);
+	EXPECT_EQ(host_record(&captures, 0).length, 288 + 128 + 65536 + 4 * 4096);
 	expect_piece(&capture_record(0)->pieces[3], OTHER + 0x3000, 4096, WIRE_ABOVE_MORE);
-	expect_bytes((const char *)(capture_record(0) + 1) + 65536 + 3 * 4096, OTHER + 0x3000, 4096);
+	expect_bytes((const char *)(capture_record(0) + 1) + 128 + 65536 + 3 * 4096, OTHER + 0x3000, 4096);
 }
 
 TEST(Pieces, EndWithTheirMapping)

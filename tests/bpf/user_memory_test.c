@@ -51,15 +51,50 @@ TEST(UserMemory, StackPointerOutsideOfMappingsHasNoStack)
 	expect_failure(new_leaf(STACK - 8, 0), WIRE_COUNT_USER_WALK_NO_MEMORY);
 }
 
-/* It is read again below where it began: the stack pointer is the lowest address of the walk. */
-TEST(UserMemory, NothingIsReadBelowTheStackPointer)
+/* A leaf that has saved the frame pointer so far below its stack pointer `sp`. */
+static struct user_thread new_saved_below(__u64 sp, __u64 distance)
 {
-	struct user_thread thread = new_user_thread(1, SP);
+	struct user_thread thread = new_user_thread(1, sp);
 
-	tell_row(LEAF, CFA_SP | FP_AT_CFA, 8, -16);
+	tell_row(LEAF, CFA_SP | FP_AT_CFA, 8, -8 - (__s64)distance);
 	tell_caller(CALLER(1), CFA_FP, 16, 0);
-	host_write_word(thread.task, SP, CALLER(1));
-	host_write_word(thread.task, SP - 8, SP + 96);
+	host_write_word(thread.task, sp, CALLER(1));
+	host_write_word(thread.task, sp - distance, sp + 96);
+	return thread;
+}
+
+static const __u64 leaf_and_caller[] = {LEAF, CALLER(1)};
+
+/* In the stack pointer's page, and in the one below. */
+TEST(UserMemory, RedZoneIsRead)
+{
+	EXPECT_EQ(walked_id(new_saved_below(SP + 512, 128)), user_id(leaf_and_caller, 2));
+	set_up();
+	EXPECT_EQ(walked_id(new_saved_below(SP + 8, 128)), user_id(leaf_and_caller, 2));
+}
+
+TEST(UserMemory, NothingIsReadBelowTheRedZone)
+{
+	expect_failure(new_saved_below(SP + 512, 136), WIRE_COUNT_USER_WALK_NO_MEMORY);
+}
+
+TEST(UserMemory, RedZoneThatIsNotResidentIsNotNeeded)
+{
+	struct user_thread thread = new_saved_below(SP + 8, 16);
+
+	host_take_page(thread.task, SP - 8, false);
+	expect_failure(thread, WIRE_COUNT_USER_WALK_NO_MEMORY);
+	tell_row(LEAF, CFA_SP, 8, 0);
+	tell_caller(CALLER(1), CFA_NONE, 0, 0);
+	EXPECT_EQ(walked_id(thread), user_id(leaf_and_caller, 2));
+}
+
+TEST(UserMemory, RedZoneBeginsWithTheStack)
+{
+	struct user_thread thread = new_saved_below(STACK + 64, 72);
+
+	host_map(thread.task, STACK - HOST_PAGE, STACK, VM_WRITE);
+	know_code(thread);
 	expect_failure(thread, WIRE_COUNT_USER_WALK_NO_MEMORY);
 }
 
@@ -127,12 +162,13 @@ TEST(UserMemory, WalkGoesOnBehindEachWindow)
  */
 TEST(UserMemory, WindowBeginsBelowTheReturnAddress)
 {
-	struct user_thread thread = new_user_thread(1, SP);
+	const __u64 sp = SP + 128; /* the red zone is in the same page */
+	struct user_thread thread = new_user_thread(1, sp);
 
 	tell_row(LEAF, CFA_SP | FP_AT_CFA, 8008, -72);
 	tell_caller(CALLER(1), CFA_FP, 16, 0);
-	host_write_word(thread.task, SP + 8000, CALLER(1));
-	host_write_word(thread.task, SP + 8008 - 72, SP + 8100 / 8 * 8);
+	host_write_word(thread.task, sp + 8000, CALLER(1));
+	host_write_word(thread.task, sp + 8008 - 72, sp + 8100 / 8 * 8);
 	EXPECT_EQ(walked_id(thread), user_id((const __u64[]){LEAF, CALLER(1)}, 2));
 	EXPECT_EQ(host.user_reads, 2); /* a window at the stack pointer, and one for both words */
 }

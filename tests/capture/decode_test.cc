@@ -336,6 +336,8 @@ TEST(Decode, Capture) {
   EXPECT_FALSE(capture.unread);
   EXPECT_EQ(capture.stack.size(), 8u);
   EXPECT_EQ(capture.stack[7], std::byte{8});
+  EXPECT_EQ(capture.stack_begin(), 107u);
+  EXPECT_EQ(capture.stack_end(), 115u);
 
   head.above = WIRE_ABOVE_MORE;
   EXPECT_TRUE(std::get<CaptureEvent>(*Decode(Bytes(head, sizeof(stack), stack))).more);
@@ -346,6 +348,26 @@ TEST(Decode, Capture) {
 
   head.is_32_bit = 1;
   EXPECT_TRUE(std::get<CaptureEvent>(*Decode(Bytes(head, sizeof(stack), stack))).is_32_bit);
+}
+
+TEST(Decode, CaptureWithARedZone) {
+  const std::vector<uint8_t> stack(WIRE_RED_ZONE_BYTES + 2);
+  wire_capture head = {};
+  head.type = WIRE_CAPTURE;
+  head.registers[7] = 1000;
+  head.stack_bytes = WIRE_RED_ZONE_BYTES + 1;
+  head.red_zone_bytes = WIRE_RED_ZONE_BYTES;
+  const auto event = Decode(Bytes(head, stack.size(), stack.data()));
+  ASSERT_TRUE(event.has_value());
+  const auto& capture = std::get<CaptureEvent>(*event);
+  EXPECT_EQ(capture.stack_begin(), 1000u - 128);
+  EXPECT_EQ(capture.stack_end(), 1001u);
+  EXPECT_EQ(capture.bytes_from_sp(), 1u);
+  head.red_zone_bytes = WIRE_RED_ZONE_BYTES + 1;
+  EXPECT_FALSE(Decode(Bytes(head, stack.size(), stack.data())).has_value()) << "more than there is";
+  head.red_zone_bytes = 2;
+  head.stack_bytes = 1;
+  EXPECT_FALSE(Decode(Bytes(head, stack.size(), stack.data())).has_value()) << "more than was captured";
 }
 
 // Their bytes follow behind the stack's.
@@ -382,13 +404,16 @@ TEST(Decode, CaptureWithPiecesThatCannotBe) {
 }
 
 TEST(Decode, CaptureWithMoreStackThanThereCanBe) {
-  const std::vector<uint8_t> stack(WIRE_STACK_MAX_BYTES + 1);
+  const std::vector<uint8_t> stack(WIRE_STACK_MAX_BYTES + WIRE_RED_ZONE_BYTES + 1);
   wire_capture head = {};
   head.type = WIRE_CAPTURE;
-  head.stack_bytes = WIRE_STACK_MAX_BYTES;
-  EXPECT_TRUE(Decode(Bytes(head, stack.size(), stack.data())).has_value());
-  head.stack_bytes = WIRE_STACK_MAX_BYTES + 1;
-  EXPECT_FALSE(Decode(Bytes(head, stack.size(), stack.data())).has_value());
+  for (const uint16_t red_zone_bytes : {uint16_t{0}, uint16_t{WIRE_RED_ZONE_BYTES}}) {
+    head.red_zone_bytes = red_zone_bytes;
+    head.stack_bytes = WIRE_STACK_MAX_BYTES + red_zone_bytes;
+    EXPECT_TRUE(Decode(Bytes(head, stack.size(), stack.data())).has_value());
+    ++head.stack_bytes;
+    EXPECT_FALSE(Decode(Bytes(head, stack.size(), stack.data())).has_value());
+  }
 }
 
 TEST(Decode, SmallRecords) {

@@ -78,9 +78,10 @@ TEST_P(ReturnPaths, LeadWhereTheTableSays) {
   ASSERT_TRUE(space.ok());
   const MappedCode* mapped = CodeOf(**space, GetParam().pattern);
   ASSERT_NE(mapped, nullptr);
-  const std::unique_ptr<EhFrameTable> table = EhFrameTable::Open(mapped->module->eh_frame);
+  const std::unique_ptr<EhFrameTable> table =
+      EhFrameTable::Open(mapped->module->eh_frame, kX86_64, mapped->module->eh_frame_hdr);
   ASSERT_NE(table, nullptr);
-  const auto index = IndexEhFrame(mapped->module->eh_frame);
+  const auto index = IndexEhFrame(mapped->module->eh_frame, kX86_64, mapped->module->eh_frame_hdr);
   const uint64_t base = mapped->begin - mapped->bias;
   const std::span code(reinterpret_cast<const std::byte*>(mapped->begin), mapped->end - mapped->begin);
   size_t calls = 0;

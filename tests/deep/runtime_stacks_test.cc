@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "recorder/process_stacks.h"
 #include "runtimes/runtime.h"
+#include "symbolize/symbolizer.h"
 #include "tests/deep/comparison.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/load.h"
@@ -132,6 +133,54 @@ int main() {
 END
 gcc -O2 w.c -o w 2>log && exec ./w)";
 
+// BOLT moves functions to a new place, and leaves a zero between the old entries of .eh_frame and the new ones.
+constexpr char kBolt[] = R"(cat >w.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+__attribute__((noipa)) int nap(void) { return (int)sleep(100000); }
+__attribute__((noipa)) int inner(int n) { volatile char b[1000]; b[n] = 1; return nap() + b[n]; }
+__attribute__((noipa)) int outer(int n) { return n ? outer(n - 1) + inner(n) : inner(3) + 1; }
+void *t(void *p) { return (void *)(long)outer((int)(long)p); }
+int main() {
+  pthread_t id;
+  for (long i = 0; i < 4; i++) pthread_create(&id, 0, t, (void *)i);
+  return outer(5);
+}
+END
+gcc -O2 -Wl,--emit-relocs w.c -o w && )";
+
+// A program without symbols, whose table of Go's runtime is moved to the end of its file and padded to 65 MiB.
+constexpr char kLargeGo[] = R"(cat >w.go <<'END'
+package main
+import "time"
+func nested(n int) { if n == 0 { time.Sleep(1 << 60) } else { nested(n - 1) } }
+func main() { go nested(3); nested(5) }
+END
+go build -ldflags '-s -w' -o w w.go && python3 - <<'END'
+import struct
+bytes = bytearray(open("w", "rb").read())
+headers, = struct.unpack_from("<Q", bytes, 40)
+number, names = struct.unpack_from("<HH", bytes, 60)
+at = lambda i: headers + 64 * i
+strings, = struct.unpack_from("<Q", bytes, at(names) + 24)
+for i in range(number):
+    name, = struct.unpack_from("<I", bytes, at(i))
+    if bytes[strings + name:].startswith(b".gopclntab\0"):
+        begin, size = struct.unpack_from("<QQ", bytes, at(i) + 24)
+        struct.pack_into("<QQ", bytes, at(i) + 24, len(bytes), 65 << 20)
+        bytes += bytes[begin:begin + size] + b"\0" * ((65 << 20) - size)
+        break
+open("w", "wb").write(bytes)
+END
+exec ./w)";
+
+RealProgram BoltProgram() {
+  for (const char* bolt : {"/usr/bin/llvm-bolt-16", "/usr/bin/llvm-bolt-19"}) {
+    if (std::filesystem::exists(bolt)) return {"bolt", bolt, absl::StrCat(kBolt, bolt, " w -o b >log && exec ./b"), 5};
+  }
+  return {"bolt", "/usr/bin/llvm-bolt-16", "", 5};
+}
+
 const std::vector<RealProgram>& Settings() {
   static const std::vector<RealProgram> settings = {
       {"ruby", "/usr/bin/ruby", kRuby, 9},
@@ -164,6 +213,66 @@ INSTANTIATE_TEST_SUITE_P(Of, RuntimeStacks, testing::ValuesIn(Settings()),
 TEST_P(RuntimeStacks, CalledCompleteAreThoseOfElfutils) {
   if (!GetParam().is_installed()) GTEST_SKIP() << GetParam().name << " is not installed";
   EXPECT_EQ(CompareAll(GetParam()).wrong, 0u);
+}
+
+TEST(RewrittenStacks, OfBoltAreWhole) {
+  if (!BoltProgram().is_installed()) GTEST_SKIP() << "bolt-16 or bolt-19 is not installed";
+  const Tally tally = CompareAll(BoltProgram());
+  EXPECT_EQ(tally.complete, tally.threads);
+  EXPECT_EQ(tally.wrong, 0u);
+}
+
+// Expects that all stacks of a program are whole; returns them.
+NamedProfile WholeStacksOf(const RealProgram& program) {
+  const RunningProgram running(program);
+  EXPECT_TRUE(running.AwaitBlocked(program.threads)) << running.errors();
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(running.pid(), UnwindOrder());
+  EXPECT_TRUE(stacks.ok()) << stacks.status();
+  if (!stacks.ok()) return {};
+  NamedProfile named = Symbolize(stacks->profile);
+  std::erase_if(named.user_stacks, [](const NamedUserStack& stack) { return stack.frames.empty(); });
+  EXPECT_FALSE(named.user_stacks.empty());
+  for (const NamedUserStack& stack : named.user_stacks) {
+    EXPECT_EQ(Name(stack.end), Name(EndReason::kComplete)) << stack.frames.back().name();
+  }
+  return named;
+}
+
+// At 65 MiB a table is not dropped.
+TEST(LargeTables, OfGoServeWhole) {
+  const RealProgram program = {"go_large", "/usr/bin/go", kLargeGo, 1};
+  if (!program.is_installed()) GTEST_SKIP() << "golang-go is not installed";
+  for (const NamedUserStack& stack : WholeStacksOf(program).user_stacks) {
+    for (const NamedFrame& frame : stack.frames) EXPECT_TRUE(frame.named) << frame.name();
+  }
+}
+
+// By default a program that imports net is made with cgo, whose code of C starts the threads of the runtime. It has no
+// tables where Go's own linker puts it into the program.
+TEST(CgoStacks, AreWholeFromWhereThreadsStart) {
+  for (const char* flags : {"", "-ldflags '-s -w'", "-ldflags '-linkmode external'"}) {
+    const RealProgram program = {"cgo", "/usr/bin/go",
+                                 absl::StrCat("cat >w.go <<'END'\n"
+                                              "package main\n"
+                                              "import (\n\"net\"\n\"os/user\"\n\"time\"\n)\n"
+                                              "func main() {\n"
+                                              "  user.Current()\n"
+                                              "  net.LookupHost(\"localhost\")\n"
+                                              "  for i := 0; i < 4; i++ { go time.Sleep(1 << 60) }\n"
+                                              "  time.Sleep(1 << 60)\n"
+                                              "}\nEND\n"
+                                              "CGO_ENABLED=1 go build ",
+                                              flags, " -o w w.go && exec ./w"),
+                                 3};
+    if (!program.is_installed()) GTEST_SKIP() << "golang-go is not installed";
+    SCOPED_TRACE(flags);
+    const NamedProfile named = WholeStacksOf(program);
+    const bool has_started = std::any_of(named.user_stacks.begin(), named.user_stacks.end(), [](const auto& stack) {
+      return std::any_of(stack.frames.begin(), stack.frames.end(),
+                         [](const NamedFrame& frame) { return frame.name().starts_with("runtime.mstart"); });
+    });
+    EXPECT_TRUE(has_started);
+  }
 }
 
 // A function of a Java stack, as the virtual machine's own dump writes it: "J.nested", and "J.java:4" unless it is

@@ -163,10 +163,10 @@ class Session {
   }
 
   void CheckHere(const std::vector<uint64_t>& truth) {
-    const uint64_t sp = stepper_.registers().sp();
-    const size_t size = ProcessMemory(stepper_.pid()).ReadSome(sp, stack_);
-    const SpanMemory memory(sp, std::span(stack_).first(size));
-    const StackCopy copy = {memory, sp, sp + size, size == stack_.size()};
+    const uint64_t begin = stepper_.registers().sp() - kX86_64.red_zone_bytes;
+    const size_t size = ProcessMemory(stepper_.pid()).ReadSome(begin, stack_);
+    const SpanMemory memory(begin, std::span(stack_).first(size));
+    const StackCopy copy = {memory, begin, begin + size, size == stack_.size()};
     for (HeldWalk& one : held_) one.At(stepper_, *space_, copy, truth);
   }
 

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,14 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
+  const offcpu::SpanMemory memory(0, std::as_bytes(std::span(bytes)));
   const std::vector<uint64_t> addresses = {0, 0x401000, 0x401040, 0x402000, UINT64_MAX - 1};
-  for (const std::string& name : offcpu::NamesFrom(offcpu::GoFunctionsOf(bytes, 0x401000).get(), addresses).names) {
+  const auto functions = offcpu::GoFunctionsOf(memory, 0, bytes.size(), 0x401000);
+  for (const std::string& name : offcpu::NamesFrom(functions.get(), addresses).names) {
     if (bytes.find(name) == std::string::npos) std::abort();
   }
   uint64_t end = 0;
-  for (const offcpu::CodeRange& range : offcpu::GoCodeWithoutFrames(bytes, 0x401000)) {
+  for (const offcpu::CodeRange& range : offcpu::GoCodeWithoutFrames(memory, bytes.size(), 0x401000)) {
     if (range.begin < end || range.begin >= range.end) std::abort();
     end = range.end;
   }

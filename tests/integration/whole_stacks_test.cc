@@ -2,13 +2,19 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "classify/system_calls.h"
+#include "process/elf/file.h"
 #include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
 #include "tests/harness/deep_chain.h"
@@ -43,6 +49,43 @@ TEST(WholeStacks, OfSixtyFramesFromStartAndFromClone) { ExpectPrintedChains({"de
 
 // Captures hold enough of so large a stack once the recorder has seen the first ones.
 TEST(WholeStacks, OfFortyFramesOfOneKilobyteEach) { ExpectPrintedChains({"deep", "--big", "--seconds", "90"}, 40); }
+
+// Where the third description in a table begins; those before it are of start code and of the PLT. Nothing if there is
+// none.
+std::optional<uint64_t> ThirdDescription(const Memory& file, const ElfSection& table) {
+  int number = 0;
+  for (uint64_t at = table.offset; at < table.offset + table.size;) {
+    const std::optional<uint32_t> length = file.ReadValue<uint32_t>(at);
+    const std::optional<uint32_t> id = file.ReadValue<uint32_t>(at + sizeof(uint32_t));
+    if (!length || !id) return std::nullopt;
+    if (*id != 0 && ++number == 3) return at;
+    at += sizeof(uint32_t) + *length;
+  }
+  return std::nullopt;
+}
+
+// A copy of a program whose .eh_frame has a zero in the middle, as a tool may leave it that has rewritten the program.
+// The runtimes of languages go by the search table, and so find what follows.
+std::string CopyWithAZeroInEhFrame(const std::string& program, const std::string& path) {
+  std::filesystem::copy_file(program, path);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const SpanMemory memory(0, std::as_bytes(std::span(bytes)));
+  const absl::StatusOr<ElfFile> elf = ElfFile::Parse(memory);
+  const ElfSection* table = elf.ok() ? elf->Find(".eh_frame") : nullptr;
+  const std::optional<uint64_t> at = table != nullptr ? ThirdDescription(memory, *table) : std::nullopt;
+  if (!at) return "";
+  file.seekp(static_cast<std::streamoff>(*at));
+  file.write("\0\0\0\0", 4);
+  return file.good() ? path : "";
+}
+
+TEST(WholeStacks, OfTablesThatGoOnBehindAZero) {
+  const TemporaryDirectory directory;
+  const std::string path = CopyWithAZeroInEhFrame(BinDirectory() + "/targets/deep", directory.path() + "/deep");
+  ASSERT_NE(path, "");
+  ExpectPrintedChains({path, "--seconds", "90"}, 60);
+}
 
 TEST(WholeStacks, OfAProgramOf32Bits) {
   ASSERT_TRUE(std::filesystem::exists(BinDirectory() + "/targets/deep_32")) << "needs g++-multilib";
@@ -139,12 +182,49 @@ TEST_P(FarStacks, BecomeWhole) {
 INSTANTIATE_TEST_SUITE_P(
     Places, FarStacks,
     testing::Values(FarStack{"frame_of_1_mib", {"far_stacks", "--seconds", "90", "large", "1048576"}, {"large_frame"}},
+                    FarStack{"split", {"far_stacks", "--seconds", "90", "split"}, {"split_frame"}},
                     FarStack{"handler", {"far_stacks", "--seconds", "90", "handler"}, {"first_handler"}},
                     FarStack{"handler_in_handler",
                              {"far_stacks", "--seconds", "90", "handler_in_handler"},
                              {"first_handler", "second_handler"}},
                     FarStack{"handler_32", {"far_stacks_32", "--seconds", "90", "handler"}, {}}),
     [](const testing::TestParamInfo<FarStack>& stack) { return stack.param.name; });
+
+TEST(WholeStacks, OfTextThatWasMovedToOtherMemory) {
+  const std::unique_ptr<Target> target = Target::Start({"moved_text", "--seconds", "90"});
+  ASSERT_NE(target, nullptr);
+  const auto is_whole = [](const StackRow& row) {
+    return row.complete() && row.Calls({"_start", "main", "moved_outer", "moved_inner"});
+  };
+  RecordUntilThereAre({{"whole", is_whole}}, Unthrottled({target->pid()}), *target);
+}
+
+// Where it returns to the kernel has put its own trampoline.
+TEST(WholeStacks, OfAFunctionWhoseReturnsAreProbed) {
+  const std::unique_ptr<Target> target = Target::Start({"probed_returns", "--seconds", "90"});
+  ASSERT_NE(target, nullptr);
+  if (target->Detail("probes") == 0) return;  // the kernel has none
+  const auto is_whole = [](const StackRow& row) {
+    return row.complete() && row.Calls({"_start", "main", "probed_outer", "probed", "probed_inner"});
+  };
+  RecordUntilThereAre({{"whole", is_whole}}, Unthrottled({target->pid()}), *target);
+}
+
+// Code that calls nobody keeps where its frame ends below its stack pointer.
+TEST(WholeStacks, OfCodeThatUsesTheRedZone) {
+  const std::unique_ptr<Target> target = Target::Start({"red_zone", "--seconds", "90"});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config = Unthrottled({target->pid()});
+  config.oncpu_hz = 997;
+  uint64_t whole = 0;  // samples
+  RecordUntil(config, *target, [&whole](const Recording& window) {
+    for (const StackRow& row : window.Rows([](const StackRow& row) { return row.Has("red_zone_leaf"); })) {
+      EXPECT_NE(row.user->end, EndReason::kBadMemory) << row.Text();
+      if (row.complete() && row.Calls({"_start", "main", "outer", "red_zone_leaf"})) whole += row.row->samples;
+    }
+    return whole >= 20;
+  });
+}
 
 // A stack that makecontext has made: the function that entered it is not shown as caller.
 TEST(WholeStacks, OfContextsEndAtTheirBase) {

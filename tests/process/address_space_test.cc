@@ -203,6 +203,28 @@ TEST_F(BuildAddressSpaceTest, TextMovedToAnonymousMemory) {
   EXPECT_EQ(space->code()[0].bias, kBase);
 }
 
+// To huge pages, a memfd, or a file of hugetlbfs. Only the place is compared here, where the module has no file.
+TEST_F(BuildAddressSpaceTest, TextMovedToAFileThatStandsForMemory) {
+  auto whole = Build()->code()[0].module;
+  maps.erase(maps.begin() + 1);
+  const std::vector<Mapping> without = maps;
+  for (const std::string path : {"/anon_hugepage", "/memfd:text", "/dev/hugepages/text"}) {
+    maps = without;
+    Mapping& m = AddAnonymous(kBase + 0x1000, kBase + 0x2000, path);
+    m.inode = 5;
+    m.deleted = true;
+    auto space = Build();
+    ASSERT_EQ(space->code().size(), 1u);
+    EXPECT_EQ(space->code()[0].module, whole) << path;
+    EXPECT_EQ(space->code()[0].bias, kBase);
+  }
+}
+
+TEST_F(BuildAddressSpaceTest, MemoryBesideTheTextIsNotMovedText) {
+  AddAnonymous(kBase + 0x2000, kBase + 0x3000);
+  EXPECT_EQ(Build()->code()[1].module, nullptr) << "between segments";
+}
+
 TEST_F(BuildAddressSpaceTest, PartOfTheTextMoved) {
   elf.segments[ElfBytes::kText].p_memsz = 0x1100;  // two pages
   elf.MapAt(kBase, &memory);

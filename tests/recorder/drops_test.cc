@@ -22,8 +22,8 @@ TEST(Drops, CountersComeFirst) {
 TEST(Drops, OfTheQueueAndTheModules) {
   const EventQueueStats queue = {
       .intervals_dropped = 1, .interval_ns_dropped = 2, .captures_dropped = 3, .samples_dropped = 5};
-  const std::vector<Drop> drops = NameDrops({}, queue, {.unreadable = 4});
-  ASSERT_EQ(drops.size(), 4u);
+  const std::vector<Drop> drops = NameDrops({}, queue, {.too_large = 3, .unreadable = 4});
+  ASSERT_EQ(drops.size(), 5u);
   EXPECT_EQ(drops[0].reason, "queue full: intervals");
   EXPECT_EQ(drops[0].ns, 2u);
   EXPECT_EQ(drops[1].count, 3u);
@@ -31,6 +31,8 @@ TEST(Drops, OfTheQueueAndTheModules) {
   EXPECT_EQ(drops[2].count, 5u);
   EXPECT_EQ(drops[3].reason, "module unreadable");
   EXPECT_EQ(drops[3].count, 4u);
+  EXPECT_EQ(drops[4].reason, "unwind table too large");
+  EXPECT_EQ(drops[4].count, 3u);
 }
 
 TEST(Drops, ProcessesWithAnUnknownRuntimeAreCounted) {

@@ -63,12 +63,24 @@ TEST(StackHint, BehindAPageThatCouldNotBeRead) {
   EXPECT_EQ(After(capture, kSp + 0x100000, true, EndReason::kUnread), std::nullopt) << "a guess";
 }
 
+// With the red zone of what was interrupted, as far as that lies in the same page.
 TEST(StackHint, AnotherStackBeginsWhereItWasInterrupted) {
-  EXPECT_EQ(After(ACapture(4096), kSp + 64, false, EndReason::kOtherStack),
-            (StackHint{.bytes = 4096, .pieces = {kSp + 64}}));
-  EXPECT_EQ(After(ACapture(4096), 0x5003, false, EndReason::kOtherStack),
-            (StackHint{.bytes = 4096, .pieces = {0x5000}}))
-      << "words are aligned";
+  const auto piece_of = [](uint64_t sp) { return After(ACapture(4096), sp, false, EndReason::kOtherStack); };
+  EXPECT_EQ(piece_of(kSp + 200), (StackHint{.bytes = 4096, .pieces = {kSp + 72}}));
+  EXPECT_EQ(piece_of(kSp + 128), (StackHint{.bytes = 4096, .pieces = {kSp}}));
+  EXPECT_EQ(piece_of(kSp + 64), (StackHint{.bytes = 4096, .pieces = {kSp}}));
+  EXPECT_EQ(piece_of(0x5103), (StackHint{.bytes = 4096, .pieces = {0x5080}})) << "words are aligned";
+  CaptureEvent capture = ACapture(4096);
+  capture.is_32_bit = true;
+  EXPECT_EQ(After(capture, kSp + 200, false, EndReason::kOtherStack), (StackHint{.bytes = 4096, .pieces = {kSp + 200}}))
+      << "i386 has none";
+}
+
+TEST(StackHint, TheRedZoneIsNotCounted) {
+  CaptureEvent capture = ACapture(128 + 4096);
+  capture.red_zone_bytes = 128;
+  EXPECT_EQ(After(capture, kSp + 4096), (StackHint{.bytes = 16384}));
+  EXPECT_EQ(After(capture, kSp + 65536), (StackHint{.bytes = 4096, .pieces = {kSp + 65536 - 64}}));
 }
 
 TEST(StackHint, AGuessGetsNoPiece) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,10 +78,18 @@ std::string SharedTable(const std::vector<uint64_t>& begins, const std::string& 
   return bytes;
 }
 
+std::vector<CodeRange> WithoutFrames(const std::string& table, uint64_t text) {
+  return GoCodeWithoutFrames(SpanMemory(0, std::as_bytes(std::span(table))), table.size(), text);
+}
+
+std::vector<StackLandmark> Landmarks(const std::string& table) {
+  return GoLandmarks(SpanMemory(0, std::as_bytes(std::span(table))), table.size(), 0);
+}
+
 // "begin-end ..." from the begin of the text.
 std::string Ranges(const std::string& table, uint64_t text = 0) {
   std::string all;
-  for (const CodeRange& range : GoCodeWithoutFrames(table, text)) {
+  for (const CodeRange& range : WithoutFrames(table, text)) {
     all += std::to_string(range.begin - kText) + "-" + std::to_string(range.end - kText) + " ";
   }
   return all;
@@ -141,13 +150,17 @@ TEST(GoFramesTest, WhereStacksBeginAndChange) {
     name.push_back('\0');
     table.replace(0x48 + 8, name.size(), name);
     table[0x70 + 40 + 4] = 8;
-    return GoLandmarks(table, 0);
+    return Landmarks(table);
   };
-  const std::pair<const char*, Kind> known[] = {
-      {"runtime.goexit", Kind::kBase},           {"runtime.goexit.abi0", Kind::kBase},
-      {"runtime.mcall", Kind::kBaseOfCallee},    {"runtime.clone.abi0", Kind::kBaseOfCallee},
-      {"runtime.mstart", Kind::kWithoutFrame},   {"runtime.systemstack", Kind::kSwitch},
-      {"runtime.asmcgocall.abi0", Kind::kSwitch}};
+  const std::pair<const char*, Kind> known[] = {{"runtime.goexit", Kind::kBase},
+                                                {"runtime.goexit.abi0", Kind::kBase},
+                                                {"runtime.mcall", Kind::kBaseOfCallee},
+                                                {"runtime.clone.abi0", Kind::kBaseOfCallee},
+                                                {"runtime.mstart", Kind::kWithoutFrame},
+                                                {"runtime.systemstack", Kind::kSwitch},
+                                                {"runtime.asmcgocall.abi0", Kind::kSwitch},
+                                                {"crosscall_amd64", Kind::kBaseOfCallee},
+                                                {"crosscall1", Kind::kBaseOfCallee}};
   for (const auto& [name, kind] : known) {
     EXPECT_THAT(landmarks(name), testing::ElementsAre(StackLandmark{{kText + 32, kText + 64}, kind})) << name;
   }
@@ -156,11 +169,26 @@ TEST(GoFramesTest, WhereStacksBeginAndChange) {
   }
 }
 
+// As gcc_amd64.S of Go's runtime/cgo says it.
+TEST(GoFramesTest, WhereCgoStartsThreads) {
+  std::vector<std::byte> code(100, std::byte{0xcc});
+  EXPECT_EQ(FindCgoThreadStart(code, kText), std::nullopt);
+  const std::string start =
+      "\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57"       // push %rbx, %rbp, %r12 to %r15
+      "\x48\x89\xfb\x48\x89\xd7\xff\xd6\xff\xd3"       // mov %rdi, %rbx; mov %rdx, %rdi; call *%rsi; call *%rbx
+      "\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc3";  // pop them; ret
+  for (size_t i = 0; i < start.size(); ++i) code[40 + i] = static_cast<std::byte>(start[i]);
+  EXPECT_EQ(FindCgoThreadStart(code, kText),
+            (StackLandmark{{kText + 40, kText + 71}, StackLandmark::Kind::kBaseOfCallee}));
+  code[70] = std::byte{0xcc};
+  EXPECT_EQ(FindCgoThreadStart(code, kText), std::nullopt);
+}
+
 TEST(GoFramesTest, EveryPrefixIsSafe) {
   const std::string whole = Table(kNone, kMadeAndLeft);
   for (size_t size = 0; size < whole.size(); ++size) {
-    for (const CodeRange& range : GoCodeWithoutFrames(whole.substr(0, size), 0)) EXPECT_LT(range.begin, range.end);
-    GoLandmarks(whole.substr(0, size), 0);
+    for (const CodeRange& range : WithoutFrames(whole.substr(0, size), 0)) EXPECT_LT(range.begin, range.end);
+    Landmarks(whole.substr(0, size));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "runtimes/go/functions.h"
 
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,14 @@ struct Given {
   uint64_t text = 0;
 };
 
-std::string NameAt(const Given& given, uint64_t address) {
-  return NamesFrom(GoFunctionsOf(given.table, given.text).get(), std::vector<uint64_t>{address}).names[0];
+ModuleNames Search(const Given& given, const std::vector<uint64_t>& addresses) {
+  const SpanMemory memory(0, std::as_bytes(std::span(given.table)));
+  return NamesFrom(GoFunctionsOf(memory, 0, given.table.size(), given.text).get(), addresses);
 }
 
-bool IsTable(const std::string& table) { return NamesFrom(GoFunctionsOf(table, 0).get(), {}).full; }
+std::string NameAt(const Given& given, uint64_t address) { return Search(given, {address}).names[0]; }
+
+bool IsTable(const std::string& table) { return Search({table}, {}).full; }
 
 template <typename T>
 void Put(std::string& bytes, T value) {
@@ -103,6 +107,16 @@ TEST(GoFunctionsTest, OfEveryVersion) {
 }
 
 TEST(GoFunctionsTest, TheTextIsKnownWhereTheTableDoesNotSay) { ExpectBoth({Table(0xfffffff1, 0), kText}); }
+
+// A large program's table has more than a hundred MiB. The names lie behind all else.
+TEST(GoFunctionsTest, LargeTablesAreSearchedWhereTheyAre) {
+  constexpr uint64_t kNames = 65 << 20;
+  std::string table = Table();
+  const std::string names = table.substr(0x48, 16);
+  std::memcpy(table.data() + 0x20, &kNames, sizeof(kNames));
+  table.resize(kNames);
+  ExpectBoth({table + names, 0});
+}
 
 TEST(GoFunctionsTest, OtherVersionsAreNone) {
   EXPECT_TRUE(IsTable(Table()));

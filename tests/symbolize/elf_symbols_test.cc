@@ -204,6 +204,27 @@ TEST(ElfSymbolsTest, NamesMustLieInTheirTable) {
   EXPECT_EQ(elf.Find(0x1010), "-");
 }
 
+// A file whose bytes from `hole` on have moved up by so many, with zeros between.
+class FileWithAHole final : public Memory {
+ public:
+  FileWithAHole(std::string bytes, uint64_t hole, uint64_t size) : bytes_(std::move(bytes)), hole_(hole), size_(size) {}
+  [[nodiscard]] bool Read(uint64_t offset, std::span<std::byte> out) const override {
+    for (size_t i = 0; i < out.size(); ++i) {
+      const uint64_t at = offset + i;
+      const bool is_zero = at >= hole_ && at < hole_ + size_;
+      const uint64_t from = at < hole_ ? at : at - size_;
+      if (!is_zero && from >= bytes_.size()) return false;
+      out[i] = is_zero ? std::byte{0} : static_cast<std::byte>(bytes_[from]);
+    }
+    return true;
+  }
+
+ private:
+  const std::string bytes_;
+  const uint64_t hole_;
+  const uint64_t size_;
+};
+
 // Code at 0x1000, 0x100 bytes of it; a symbol at 0x1010 without a size; functions that begin at 0x1010 and at 0x1040,
 // and perhaps an object at 0x1020.
 struct Unsized {
@@ -308,6 +329,30 @@ TEST(ElfSymbolsTest, HalfASymbolIsNone) {
   EXPECT_EQ(elf.Find(0x1010), "-");
   elf.sections[2].sh_size = sizeof(Elf64_Sym) + 1;
   EXPECT_EQ(elf.Find(0x1010), "name");
+}
+
+// Tables are searched a piece at a time, whatever their size. This one has 65 MiB of nothing in front of its symbols.
+TEST(ElfSymbolsTest, LargeTableOfSymbolsIsSearched) {
+  constexpr uint64_t kHole = (65 << 20) / sizeof(Elf64_Sym) * sizeof(Elf64_Sym);
+  Unsized elf(SHT_SYMTAB);
+  elf.sections[2].sh_size += kHole;
+  for (const int behind : {3, 4}) elf.sections[behind].sh_offset += kHole;
+  const FileWithAHole memory(elf.Bytes(), offsetof(Unsized, symbols), kHole);
+  const auto file = ElfFile::Parse(memory);
+  ASSERT_TRUE(file.ok());
+  const std::vector<uint64_t> addresses = {0x1010};
+  const ModuleNames found = ReadElfSymbols(*file, addresses, FunctionStarts(*file));
+  EXPECT_EQ(found.names[0], "name");
+  EXPECT_FALSE(found.unread);
+}
+
+TEST(ElfSymbolsTest, TableBeyondTheLimitIsUnread) {
+  Unsized elf(SHT_SYMTAB);
+  elf.sections[2].sh_size = kMaxSymbolTableBytes + 1;
+  const ModuleNames found = NamesOf(elf.Bytes(), {0x1010});
+  EXPECT_EQ(found.names[0], "");
+  EXPECT_TRUE(found.unread);
+  EXPECT_FALSE(found.full);
 }
 
 }  // namespace

@@ -214,6 +214,21 @@ TEST_F(SymbolizerTest, WithACacheNothingIsLookedUpTwice) {
       << "without it they are not to be found any more";
 }
 
+// A file that could not be opened, and one that is no ELF file. The summary says so.
+TEST_F(SymbolizerTest, FilesThatCannotBeReadAreCounted) {
+  auto unopened = AddModule("/usr/lib/libfixture.so", kFull, build_id_);
+  unopened->file.reset();
+  AddStack({Exact(unopened, 0x1020)});
+  AddStack({Exact(AddModule("/usr/lib/libother.so", "/dev/null", build_id_), 0x1020)});
+  AddStack({Exact(AddModule("/usr/lib/libfull.so", kFull, build_id_), 0x1020)});
+  const SymbolizerOptions options = {.kallsyms_path = "/dev/null", .debug_directory = directory_.path()};
+  const NamedProfile named = Symbolize(profile_, options);
+  EXPECT_TRUE(named.user_stacks[2].frames[0].named);
+  ASSERT_EQ(named.stats.drops.size(), 1u);
+  EXPECT_EQ(named.stats.drops[0].reason, "symbols of a file not readable");
+  EXPECT_EQ(named.stats.drops[0].count, 2u);
+}
+
 // What hangs costs its names, is counted, and is not asked for again and again; and may be read another time.
 TEST_F(SymbolizerTest, WhatIsNotReadInTimeHasNoNames) {
   for (int i = 0; i < 5; ++i) {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "process/module.h"
 #include "tables/summary.h"
 #include "tests/profile/fake_profile.h"
 
@@ -51,7 +52,44 @@ TEST_F(StackSharesTest, OnlyWhatIsProvenIsComplete) {
   ASSERT_EQ(shares.gaps.size(), 1u);
   EXPECT_EQ(shares.gaps[0].reason, "guessed end");
   EXPECT_EQ(shares.gaps[0].ns, 400u);
-  EXPECT_NE(shares.gaps[0].remedy.find("build or start it with them"), std::string::npos);
+  EXPECT_NE(shares.gaps[0].remedy.find("which nothing proves but unwind tables"), std::string::npos);
+}
+
+// Advice follows from the file that the walk has ended in. Of a stored recording it is not known what that has.
+TEST_F(StackSharesTest, AdviceForCodeWithoutARowFollowsFromItsFile) {
+  Module module;
+  const auto advice = [&] {
+    fake_.profile.rows.clear();
+    Wait(fake_.User({"f", "g"}, EndReason::kNoRow), 100);
+    fake_.profile.user_stacks.back().frames.back().code = &module;
+    return std::string(SharesOf(fake_.profile).gaps.at(0).remedy);
+  };
+  EXPECT_EQ(advice(), "code that no unwind table describes: --verbose lists the files");
+  module.code = {{0x1000, 0x2000}};
+  EXPECT_NE(advice().find("install or keep .eh_frame or .sframe"), std::string::npos) << advice();
+  module.eh_frame.bytes.resize(8);
+  EXPECT_NE(advice().find("unwind tables leave out"), std::string::npos) << advice();
+  module.too_large = true;
+  EXPECT_NE(advice().find("damaged, too large, or had no room"), std::string::npos) << advice();
+}
+
+// That of most of the time.
+TEST_F(StackSharesTest, OneGapHasOneAdvice) {
+  Module bare;
+  bare.code = {{0x1000, 0x2000}};
+  Wait(fake_.User({"f"}, EndReason::kNoRow), 100);
+  Wait(fake_.User({"g"}, EndReason::kNoRow), 200);
+  fake_.profile.user_stacks.back().frames.back().code = &bare;
+  const StackShares shares = SharesOf(fake_.profile);
+  ASSERT_EQ(shares.gaps.size(), 1u);
+  EXPECT_EQ(shares.gaps[0].ns, 300u);
+  EXPECT_NE(shares.gaps[0].remedy.find("keep .eh_frame"), std::string::npos);
+}
+
+TEST_F(StackSharesTest, WalksThatMakeNoSenseHaveAdvice) {
+  for (const EndReason end : {EndReason::kBadCfa, EndReason::kBadMemory, EndReason::kBadReturnAddress}) {
+    EXPECT_NE(RemedyOf(end), "") << Name(end);
+  }
 }
 
 TEST_F(StackSharesTest, LeaveOutWhatCanHaveNoUserStack) {

@@ -1,8 +1,9 @@
 // Waits whose stacks do not lie in one place: behind a large frame, on stacks of signal handlers, or on that of a
 // context. A thread calls outer_3 to outer_1, then what the place is, then inner_3 to inner_1, which sleep.
-// Usage: far_stacks [--seconds S] large BYTES | handler | handler_in_handler | context | marked |
+// Usage: far_stacks [--seconds S] large BYTES | split | handler | handler_in_handler | context | marked |
 //        fiber | marked_fiber
 //   large               a frame of BYTES is between them, of which only the ends are used
+//   split               likewise one of which a part is left out of core dumps, so that the stack is three mappings
 //   handler             inner is called by a signal handler on an alternate stack, which interrupts outer
 //   handler_in_handler  likewise by one that interrupts another one, each on an alternate stack
 //   context             inner is called by a function that makecontext has given a stack, on which outer has no part
@@ -48,6 +49,16 @@ TARGET_FUNCTION void large_frame() {
   bytes[frame_bytes - 1] = 1;
   inner_3();
   bytes[frame_bytes - 1] = bytes[frame_bytes - 1] + 1;
+}
+
+TARGET_FUNCTION void split_frame() {
+  constexpr size_t kPage = 4096;
+  auto* bytes = static_cast<volatile char*>(alloca(4 * kPage));
+  char* page = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(bytes) + 2 * kPage) & ~(kPage - 1));
+  bytes[4 * kPage - 1] = *page = 1;
+  target::Check(madvise(page, kPage, MADV_DONTDUMP) == 0, "madvise");
+  inner_3();
+  bytes[4 * kPage - 1] = bytes[4 * kPage - 1] + 1;
 }
 
 namespace {
@@ -152,6 +163,8 @@ TARGET_FUNCTION void enter_fiber() {
 TARGET_FUNCTION void outer_1() {
   if (strcmp(place, "large") == 0) {
     large_frame();
+  } else if (strcmp(place, "split") == 0) {
+    split_frame();
   } else if (strcmp(place, "context") == 0 || strcmp(place, "marked") == 0) {
     enter_context();
   } else if (strcmp(place, "fiber") == 0 || strcmp(place, "marked_fiber") == 0) {
@@ -191,7 +204,8 @@ void* Run(void*) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const char* name : {"large", "handler", "handler_in_handler", "context", "marked", "fiber", "marked_fiber"}) {
+  for (const char* name :
+       {"large", "split", "handler", "handler_in_handler", "context", "marked", "fiber", "marked_fiber"}) {
     if (target::Flag(argc, argv, name)) place = name;
   }
   if (place == nullptr) return 2;

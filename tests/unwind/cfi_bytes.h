@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "process/module.h"
@@ -62,6 +63,22 @@ class CfiBytes {
     ModuleTable table;
     table.address = kAddress;
     for (uint8_t b : bytes) table.bytes.push_back(std::byte{b});
+    return table;
+  }
+
+  // An .eh_frame_hdr as linkers write it, whose search table names functions by where they begin, and their entries.
+  static ModuleTable Header(const std::vector<std::pair<uint64_t, size_t>>& functions) {
+    constexpr uint64_t kHeader = 0x7000;
+    CfiBytes header;
+    header.bytes = {1, 0x1b, 0x03, 0x3b};
+    header.Number(static_cast<uint32_t>(kAddress - (kHeader + 4)));
+    header.Number(static_cast<uint32_t>(functions.size()));
+    for (const auto& [begin, at] : functions) {
+      header.Number(static_cast<uint32_t>(begin - kHeader));
+      header.Number(static_cast<uint32_t>(kAddress + at - kHeader));
+    }
+    ModuleTable table = header.Table();
+    table.address = kHeader;
     return table;
   }
 

@@ -204,6 +204,72 @@ TEST_F(EhFrameIndexTest, EveryPrefix) {
   }
 }
 
+// As a tool leaves it that has rewritten a program: what follows the zero is reached by the search table alone.
+TEST_F(EhFrameIndexTest, SearchTableReachesBehindAZero) {
+  const size_t cie = cfi.Cie();
+  const size_t a = cfi.Fde(cie, 0x1000, 0x40, {});
+  cfi.Number(0);
+  const size_t other_cie = cfi.Cie();
+  const size_t b = cfi.Fde(other_cie, 0x2000, 0x40, {});
+  const auto index = IndexEhFrame(cfi.Table(), kX86_64, CfiBytes::Header({{0x1000, a}, {0x2000, b}}));
+  ASSERT_TRUE(index.has_value());
+  ASSERT_EQ(index->fdes.size(), 2u);
+  EXPECT_EQ(index->fdes[0].offset, a);
+  EXPECT_EQ(index->fdes[1].begin, 0x2000u);
+  EXPECT_EQ(index->fdes[1].end, 0x2040u);
+  EXPECT_EQ(index->fdes[1].offset, b);
+  EXPECT_EQ(index->bad_entries, 0u);
+}
+
+// The first one of them is out of date.
+TEST_F(EhFrameIndexTest, SearchTableDecidesBetweenEntriesOfOneCode) {
+  const size_t cie = cfi.Cie();
+  cfi.Fde(cie, 0x0ff0, 0x60, {0x0e, 32});
+  const size_t right = cfi.Fde(cie, 0x1000, 0x40, {});
+  const auto index = IndexEhFrame(cfi.Table(), kX86_64, CfiBytes::Header({{0x1000, right}}));
+  ASSERT_TRUE(index.has_value());
+  ASSERT_EQ(index->fdes.size(), 1u);
+  EXPECT_EQ(index->fdes[0].offset, right);
+}
+
+TEST_F(EhFrameIndexTest, WhatTheSearchTableLeavesOutIsTaken) {
+  const size_t cie = cfi.Cie();
+  const size_t a = cfi.Fde(cie, 0x1000, 0x40, {});
+  const size_t below = cfi.Fde(cie, 0x0f00, 0x100, {});
+  const size_t above = cfi.Fde(cie, 0x1040, 0x40, {});
+  const auto index = IndexEhFrame(cfi.Table(), kX86_64, CfiBytes::Header({{0x1000, a}}));
+  ASSERT_TRUE(index.has_value());
+  ASSERT_EQ(index->fdes.size(), 3u);
+  EXPECT_EQ(index->fdes[0].offset, below);
+  EXPECT_EQ(index->fdes[1].offset, a);
+  EXPECT_EQ(index->fdes[2].offset, above);
+}
+
+TEST_F(EhFrameIndexTest, SearchTableServesWhereTheChainIsBroken) {
+  const size_t a = cfi.Fde(cfi.Cie(), 0x1000, 0x40, {});
+  cfi.Number(3);  // no length
+  const size_t b = cfi.Fde(cfi.Cie(), 0x2000, 0x40, {});
+  EXPECT_FALSE(IndexEhFrame(cfi.Table()).has_value());
+  const auto index = IndexEhFrame(cfi.Table(), kX86_64, CfiBytes::Header({{0x1000, a}, {0x2000, b}}));
+  ASSERT_TRUE(index.has_value());
+  EXPECT_EQ(index->fdes.size(), 2u);
+}
+
+// It names another function, a CIE, a zero, what is not there, and the same entry once more.
+TEST_F(EhFrameIndexTest, SearchTableIsNotTrusted) {
+  const size_t cie = cfi.Cie();
+  const size_t a = cfi.Fde(cie, 0x1000, 0x40, {});
+  const size_t zero = cfi.bytes.size();
+  cfi.Number(0);
+  const ModuleTable header = CfiBytes::Header(
+      {{0x1001, a}, {0x2000, cie}, {0x3000, zero}, {0x4000, zero + 1}, {0x5000, zero + 100}, {0x1000, a}, {0x1000, a}});
+  const auto index = IndexEhFrame(cfi.Table(), kX86_64, header);
+  ASSERT_TRUE(index.has_value());
+  ASSERT_EQ(index->fdes.size(), 1u);
+  EXPECT_EQ(index->fdes[0].offset, a);
+  EXPECT_EQ(index->bad_entries, 6u);
+}
+
 TEST_F(EhFrameIndexTest, AsManyAsAllowed) {
   const size_t cie = cfi.Cie();
   cfi.bytes.reserve((kMaxFdes + 1) * 17 + 100);
@@ -227,8 +293,7 @@ TEST_F(EhFrameIndexTest, AgreesWithTheLinkersTable) {
     auto index = IndexEhFrame(code.module->eh_frame);
     ASSERT_TRUE(index.has_value()) << code.module->path;
     EXPECT_EQ(index->bad_entries, 0u) << code.module->path;
-    // Only its beginning is kept; all of it is mapped here.
-    const auto* mapped = reinterpret_cast<const std::byte*>(code.bias + hdr.address);
+    const std::byte* const mapped = hdr.bytes.data();
     uint32_t count = 0;
     std::memcpy(&count, mapped + 8, 4);
     ASSERT_EQ(index->fdes.size(), count) << code.module->path;

@@ -73,28 +73,6 @@ TEST(SFrameTableTest, ARowHoldsUntilTheNextOne) {
   EXPECT_EQ(opened.table->bad_entries(), 0u);
 }
 
-// push %rbp; mov %rsp, %rbp; ...; leave; ret: the row of the last instruction still has the place of the saved FP.
-TEST(SFrameTableTest, FramePointerThatHasBeenPopped) {
-  SFrameBuilder sframe;
-  sframe.Function(0x1000, 0x20, SFrameBuilder::kStart1,
-                  {{0, 0x03, 8},                                                // CFA = rsp + 8
-                   {1, 0x05, 16, 0xf0},                                         // CFA = rsp + 16, FP at CFA - 16
-                   {4, 0x04, 16, 0xf0},                                         // CFA = rbp + 16
-                   {0x1f, 0x05, 8, 0xf0}});                                     // CFA = rsp + 8
-  sframe.Function(0x1020, 0x20, SFrameBuilder::kStart1, {{0, 0x05, 8, 0xf0}});  // below the stack pointer all the time
-  const ModuleTable table = sframe.Table();
-  const std::vector<CodeRange> code = {{0x1000, 0x2000}};
-  auto rows = SFrameTable::Open(table, code);
-  ASSERT_TRUE(rows.ok());
-  Row row;
-  ASSERT_EQ((*rows)->Find(0x101e, &row), FindOutcome::kFound);
-  EXPECT_EQ(row.fp.place, Place::kAtCfa);
-  ASSERT_EQ((*rows)->Find(0x101f, &row), FindOutcome::kFound);
-  EXPECT_EQ(row.fp.place, Place::kUnchanged);
-  ASSERT_EQ((*rows)->Find(0x1020, &row), FindOutcome::kFound);
-  EXPECT_EQ(row.fp.place, Place::kAtCfa);
-}
-
 TEST(SFrameTableTest, NothingIsSaidInFrontOfTheFirstRow) {
   SFrameBuilder bytes;
   bytes.Function(0x1000, 0x20, kStart1, {{4, 0x03, 8}});

@@ -31,7 +31,8 @@ constexpr uint64_t kUndescribed = 0x1400;
 constexpr uint64_t kStart = 0x1500;    // the ELF entry point, undescribed
 constexpr uint64_t kLosesFp = 0x1600;  // CFA = rsp + 16, FP undefined
 
-constexpr uint64_t kPopped = 0x1700;  // CFA = rsp + 16, FP at CFA - 16; from 0x10 on CFA = rsp + 8
+constexpr uint64_t kPopped = 0x1700;     // CFA = rsp + 16, FP at CFA - 16; from 0x10 on CFA = rsp + 8
+constexpr uint64_t kKeptBelow = 0x1780;  // CFA = *(rsp - 128) + 8
 
 constexpr uint64_t kBareStart = 0x1f00;  // the entry point of the module without tables
 
@@ -45,7 +46,8 @@ class WalkTest : public ::testing::Test {
     cfi.Fde(cie, kOutermost, 0x100, {0x07, 16});
     cfi.Fde(cie, kExpressed, 0x100, {0x0f, 1, 0x30});
     cfi.Fde(cie, kLosesFp, 0x100, {0x0e, 16, 0x07, 6});
-    cfi.Fde(cie, kPopped, 0x100, {0x0e, 16, 0x86, 2, 0x50, 0x0e, 8});
+    cfi.Fde(cie, kPopped, 0x80, {0x0e, 16, 0x86, 2, 0x50, 0x0e, 8});
+    cfi.Fde(cie, kKeptBelow, 0x80, {0x0f, 6, 0x77, 0x80, 0x7f, 0x06, 0x23, 8});
     auto tables = std::make_shared<Module>();
     tables->code = {{0x1000, 0x1800}};
     tables->eh_frame = cfi.Table();
@@ -70,8 +72,11 @@ class WalkTest : public ::testing::Test {
     registers.value[kRip] = pc;
     registers.value[kRsp] = kStack;
     registers.value[kRbp] = fp;
-    SpanMemory memory(kStack, std::as_bytes(std::span(words)));
-    walker.Walk(space, registers, false, {memory, kStack, kStack + words.size() * 8, more}, &stack);
+    std::vector<uint64_t> copied = red_zone;
+    copied.insert(copied.end(), words.begin(), words.end());
+    const uint64_t begin = kStack - red_zone.size() * 8;
+    SpanMemory memory(begin, std::as_bytes(std::span(copied)));
+    walker.Walk(space, registers, false, {memory, begin, kStack + words.size() * 8, more}, &stack);
     return stack.end;
   }
   // The addresses of the walked frames.
@@ -83,6 +88,7 @@ class WalkTest : public ::testing::Test {
 
   AddressSpace space{{}};
   const Module* module = nullptr;
+  std::vector<uint64_t> red_zone;  // what was copied of it
   std::vector<uint64_t> words = std::vector<uint64_t>(16);
   Walker walker;
   UserStack stack;
@@ -208,6 +214,7 @@ TEST_F(WalkTest, NoGuessWhereThereAreTables) {
 // But where it points exactly to the end of a caller's stack, it has been pushed and set right there: the compiler's
 // own start-up code has no table.
 TEST_F(WalkTest, PushedFramePointerOfUndescribedCode) {
+  red_zone = {kStack + 8};
   words[0] = kTables + kUndescribed + 1;
   words[1] = kStack + 80;
   words[2] = kTables + kByFrame + 1;
@@ -220,13 +227,27 @@ TEST_F(WalkTest, PushedFramePointerOfUndescribedCode) {
   EXPECT_EQ(Walk(kTables + kPopped + 0x10, kStack + 8), EndReason::kNoRow) << "not asked for";
 }
 
-// What a frame popped is in its register again, though the table still says that it is below the stack pointer.
+// What a frame has popped lies below the stack pointer, where the table still says that it is.
 TEST_F(WalkTest, FramePointerThatHasBeenPopped) {
   words[0] = kTables + kByFrame + 1;
   words[4] = kStack + 80;
   words[5] = kTables + kOutermost + 1;
-  EXPECT_EQ(Walk(kTables + kPopped + 0x10, kStack + 32), EndReason::kComplete);
+  red_zone = {kStack + 32};
+  EXPECT_EQ(Walk(kTables + kPopped + 0x10, 1), EndReason::kComplete);
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPopped + 0x10, kByFrame + 1, kOutermost + 1}));
+  red_zone.clear();
+  EXPECT_EQ(Walk(kTables + kPopped + 0x10, kStack + 32), EndReason::kRegisterUnknown);
+}
+
+// As assembler code of OpenSSL keeps it, which calls nobody.
+TEST_F(WalkTest, CfaInTheRedZone) {
+  red_zone = std::vector<uint64_t>(16);
+  red_zone[0] = kStack + 48;
+  words[6] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kKeptBelow), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kKeptBelow, kOutermost + 1}));
+  red_zone.erase(red_zone.begin());
+  EXPECT_EQ(Walk(kTables + kKeptBelow), EndReason::kBadMemory);
 }
 
 // A large part of a module's text that no table describes, at 0x700000, as node carries V8's built-in functions.

@@ -1,5 +1,6 @@
 #include "process/elf/eh_frame_hdr.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace offcpu {
@@ -11,12 +12,14 @@ constexpr uint8_t kAbsolute = 0x00, kPcRelative = 0x10, kDataRelative = 0x30;
 constexpr size_t kPointerAt = 4;  // behind the version and three encodings
 
 template <typename T>
-std::optional<uint64_t> ValueAt(const ModuleTable& table) {
+std::optional<uint64_t> ValueAt(const ModuleTable& table, size_t at = kPointerAt) {
   T value;
-  if (table.bytes.size() < kPointerAt + sizeof(value)) return std::nullopt;
-  std::memcpy(&value, table.bytes.data() + kPointerAt, sizeof(value));
+  if (table.bytes.size() < at + sizeof(value)) return std::nullopt;
+  std::memcpy(&value, table.bytes.data() + at, sizeof(value));
   return static_cast<uint64_t>(value);
 }
+
+bool IsWide(uint8_t format) { return format == 0 || format == kUdata8 || format == kSdata8; }
 
 std::optional<uint64_t> Pointer(const ModuleTable& table, uint8_t format) {
   switch (format) {
@@ -50,6 +53,27 @@ std::optional<uint64_t> EhFrameAddress(const ModuleTable& table) {
     default:
       return std::nullopt;
   }
+}
+
+EhFrameSearch EhFrameSearch::Of(const ModuleTable& table) {
+  EhFrameSearch search;
+  if (!EhFrameAddress(table)) return search;
+  const uint8_t pointer = std::to_integer<uint8_t>(table.bytes[1]);
+  const bool is_known = table.bytes[2] == std::byte{kUdata4} && table.bytes[3] == std::byte{kDataRelative | kSdata4};
+  const size_t count_at = kPointerAt + (IsWide(pointer & 0x0f) ? sizeof(uint64_t) : sizeof(uint32_t));
+  const std::optional<uint64_t> count = ValueAt<uint32_t>(table, count_at);
+  if (!is_known || !count) return search;
+  const std::span<const std::byte> rest = std::span(table.bytes).subspan(count_at + sizeof(uint32_t));
+  search.base_ = table.address;
+  search.entries_ = rest.first(std::min<size_t>(*count, rest.size() / kEntryBytes) * kEntryBytes);
+  return search;
+}
+
+EhFrameSearch::Entry EhFrameSearch::At(size_t index) const {
+  int32_t numbers[2];
+  std::memcpy(numbers, entries_.data() + index * kEntryBytes, kEntryBytes);
+  return {.begin = base_ + static_cast<uint64_t>(int64_t{numbers[0]}),
+          .fde = base_ + static_cast<uint64_t>(int64_t{numbers[1]})};
 }
 
 }  // namespace offcpu

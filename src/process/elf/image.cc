@@ -114,8 +114,9 @@ ModuleTable ReadTable(const Memory& memory, const ElfHeaders& headers, uint64_t 
 // The same of a table that is kept. Nothing is read of it unless there is room.
 ModuleTable ReadKeptTable(const Memory& memory, const ElfHeaders& headers, uint64_t bias, const Elf64_Phdr& segment,
                           Module* module) {
-  if (segment.p_memsz > kMaxTableBytes || segment.p_memsz > LoadedBytesAt(headers, segment.p_vaddr)) return {};
-  if (!module->Afford(segment.p_memsz)) return {};
+  if (segment.p_memsz > LoadedBytesAt(headers, segment.p_vaddr)) return {};
+  module->too_large |= segment.p_memsz > kMaxTableBytes;
+  if (segment.p_memsz > kMaxTableBytes || !module->Afford(segment.p_memsz)) return {};
   ModuleTable table = ReadTable(memory, headers, bias, segment);
   module->memory.Shrink(segment.p_memsz - table.bytes.size());
   return table;
@@ -123,7 +124,8 @@ ModuleTable ReadKeptTable(const Memory& memory, const ElfHeaders& headers, uint6
 
 // Entries of .eh_frame follow one another by their lengths up to a zero. Only as much as that is read: what lies behind
 // the table in its segment may be large, and need not be resident. How long it is is found out a piece at a time.
-uint64_t EhFrameSize(const Memory& memory, uint64_t begin, uint64_t limit) {
+// `is_cut`: an entry ends behind the limit.
+uint64_t EhFrameSize(const Memory& memory, uint64_t begin, uint64_t limit, bool* is_cut) {
   constexpr uint64_t kStep = 128 << 10;
   constexpr uint32_t kExtended = 0xffffffff;
   std::vector<std::byte> piece(std::min(kStep, limit));
@@ -131,7 +133,8 @@ uint64_t EhFrameSize(const Memory& memory, uint64_t begin, uint64_t limit) {
   uint64_t seen = 0;  // [piece_begin, seen) is in `piece`
   auto have = [&](uint64_t size) {
     while (seen < size) {
-      if (size > limit) return false;
+      *is_cut = size > limit;
+      if (*is_cut) return false;
       piece_begin = seen - std::min<uint64_t>(seen, sizeof(uint32_t) - 1);  // of a length that is cut in two
       const uint64_t bytes = std::min(kStep, limit - piece_begin);
       if (!memory.Read(begin + piece_begin, std::span(piece).first(bytes))) return false;
@@ -148,14 +151,53 @@ uint64_t EhFrameSize(const Memory& memory, uint64_t begin, uint64_t limit) {
   return at;
 }
 
-ModuleTable ReadEhFrame(const Memory& memory, const ElfHeaders& headers, uint64_t bias, uint64_t address,
-                        Module* module) {
-  const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, address), kMaxTableBytes);
-  const uint64_t size = limit == 0 ? 0 : EhFrameSize(memory, bias + address, limit);
+// The link-time address where an entry begins, which a search table names, and the one where it ends. Before it lies
+// its CIE, to which its second word is the distance.
+std::optional<CodeRange> EntryWithCie(const Memory& memory, uint64_t bias, uint64_t fde) {
+  uint32_t words[2];  // length, distance from itself
+  if (!memory.Read(bias + fde, std::as_writable_bytes(std::span(words)))) return std::nullopt;
+  if (words[1] > fde + sizeof(uint32_t)) return std::nullopt;
+  return CodeRange{.begin = fde + sizeof(uint32_t) - words[1], .end = fde + sizeof(uint32_t) + words[0]};
+}
+
+// [begin, end) of .eh_frame: `chain`, which ends with the first zero, and what the search table names besides. A tool
+// that has rewritten a program may leave a zero in the middle.
+CodeRange EhFrameRange(const Memory& memory, const ElfHeaders& headers, uint64_t bias, const CodeRange& chain,
+                       const EhFrameSearch& search, bool* too_large) {
+  uint64_t first = UINT64_MAX;
+  uint64_t last = 0;
+  for (size_t i = 0; i < search.size(); ++i) {
+    const uint64_t fde = search.At(i).fde;
+    first = std::min(first, fde);
+    last = std::max(last, fde);
+  }
+  if (first >= chain.begin && last < chain.end) return chain;
+  const std::optional<CodeRange> lowest = EntryWithCie(memory, bias, first);
+  const std::optional<CodeRange> highest = EntryWithCie(memory, bias, last);
+  if (!lowest || !highest) return chain;
+  const CodeRange all = {.begin = std::min(chain.begin, lowest->begin), .end = std::max(chain.end, highest->end)};
+  if (all.end <= all.begin || all.end - all.begin > LoadedBytesAt(headers, all.begin)) return chain;
+  *too_large |= all.end - all.begin > kMaxTableBytes;
+  return all.end - all.begin <= kMaxTableBytes ? all : chain;
+}
+
+ModuleTable ReadEhFrame(const Memory& memory, const ElfHeaders& headers, uint64_t bias, Module* module) {
+  const std::optional<uint64_t> address = EhFrameAddress(module->eh_frame_hdr);
+  if (!address) return {};
+  const uint64_t loaded = LoadedBytesAt(headers, *address);
+  const uint64_t limit = std::min<uint64_t>(loaded, kMaxTableBytes);
+  bool is_cut = false;
+  const uint64_t chained = limit == 0 ? 0 : EhFrameSize(memory, bias + *address, limit, &is_cut);
+  module->too_large |= is_cut && loaded > limit;
+  const CodeRange chain = {*address, *address + chained};
+  const EhFrameSearch search = EhFrameSearch::Of(module->eh_frame_hdr);
+  const CodeRange range =
+      search.size() == 0 ? chain : EhFrameRange(memory, headers, bias, chain, search, &module->too_large);
+  const uint64_t size = range.end - range.begin;
   if (size == 0) return {};
   if (!module->Afford(size)) return {};
-  ModuleTable table = {.address = address, .bytes = std::vector<std::byte>(size)};
-  if (memory.Read(bias + address, table.bytes)) return table;
+  ModuleTable table = {.address = range.begin, .bytes = std::vector<std::byte>(size)};
+  if (memory.Read(bias + table.address, table.bytes)) return table;
   module->memory.Shrink(size);
   return {};
 }
@@ -229,8 +271,7 @@ void ReadTables(const Memory& memory, const ElfHeaders& headers, uint64_t bias, 
       Elf64_Phdr header = p;
       header.p_memsz = std::min<uint64_t>(p.p_memsz, kMaxHeaderBytes);
       module->eh_frame_hdr = ReadKeptTable(memory, headers, bias, header, module);
-      std::optional<uint64_t> eh_frame = EhFrameAddress(module->eh_frame_hdr);
-      if (eh_frame) module->eh_frame = ReadEhFrame(memory, headers, bias, *eh_frame, module);
+      module->eh_frame = ReadEhFrame(memory, headers, bias, module);
       module->damaged_eh_frame |= p.p_filesz != 0 && module->eh_frame.bytes.empty();
     }
     if (p.p_type != kPtGnuSframe || p.p_filesz == 0) continue;

@@ -17,8 +17,8 @@
 
 namespace offcpu {
 
-inline constexpr size_t kMaxTableBytes = 64 << 20;    // of one unwind table
-inline constexpr size_t kMaxHeaderBytes = 64;         // of .eh_frame_hdr: the search table behind them is not used
+inline constexpr size_t kMaxTableBytes = 128 << 20;   // of one unwind table
+inline constexpr size_t kMaxHeaderBytes = 16 << 20;   // of .eh_frame_hdr, with its search table
 inline constexpr size_t kMaxDynamicBytes = 64 << 10;  // of one PT_DYNAMIC
 
 // [begin, end) of the process shows the file from `offset` on.

@@ -57,7 +57,7 @@ std::vector<std::byte> Inflate(std::span<const std::byte> section, Module* modul
 ModuleTable ReadDebugFrame(const ElfFile& file, Module* module) {
   ModuleTable table;
   if (file.is_32_bit()) return table;
-  const ElfSection* section = FindTableSection(file, ".debug_frame", /*mapped=*/false);
+  const ElfSection* section = FindTableSection(file, ".debug_frame", /*mapped=*/false, module);
   if (section == nullptr) return table;
   table.bytes = ReadBytes(file, *section, module);
   if (table.bytes.empty() || (section->flags & SHF_COMPRESSED) == 0) return table;
@@ -123,18 +123,21 @@ void AddTables(const ElfFile& file, const CodeReader& reader, Module* module) {
 
 }  // namespace
 
-const ElfSection* FindTableSection(const ElfFile& file, std::string_view name, bool mapped) {
+const ElfSection* FindTableSection(const ElfFile& file, std::string_view name, bool mapped, Module* module) {
   const auto is_it = [&](const ElfSection& s) {
     // Debug files keep the header of a section that they do not have.
     const bool is_mapped = (s.flags & SHF_ALLOC) != 0;
-    return s.name == name && s.type != SHT_NOBITS && is_mapped == mapped && s.size != 0 && s.size <= kMaxTableBytes;
+    return s.name == name && s.type != SHT_NOBITS && is_mapped == mapped && s.size != 0;
   };
   const auto found = std::find_if(file.sections().begin(), file.sections().end(), is_it);
-  return found != file.sections().end() ? &*found : nullptr;
+  if (found == file.sections().end()) return nullptr;
+  const bool is_read = found->size <= kMaxTableBytes;
+  if (module != nullptr) module->too_large |= !is_read;
+  return is_read ? &*found : nullptr;
 }
 
 ModuleTable ReadTableSection(const ElfFile& file, std::string_view wanted, Module* module) {
-  const ElfSection* section = FindTableSection(file, wanted, /*mapped=*/true);
+  const ElfSection* section = FindTableSection(file, wanted, /*mapped=*/true, module);
   if (section == nullptr) return {};
   ModuleTable table = {.address = section->address, .bytes = ReadBytes(file, *section, module)};
   return table.bytes.empty() ? ModuleTable() : std::move(table);

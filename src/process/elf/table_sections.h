@@ -13,8 +13,9 @@
 
 namespace offcpu {
 
-// The section of that name that has bytes, as many as a table may have (image.h), and is mapped or not; else null.
-const ElfSection* FindTableSection(const ElfFile& file, std::string_view name, bool mapped);
+// The section of that name that has bytes, and is mapped or not; null if there is none, or if it has more than a table
+// may have (image.h), which `module` then notes, unless that is null.
+const ElfSection* FindTableSection(const ElfFile& file, std::string_view name, bool mapped, Module* module = nullptr);
 
 // The one that is mapped, for which the lease of `module` pays, if that is not null. Empty if there is none, the file
 // is damaged, or there is no room.

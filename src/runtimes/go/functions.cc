@@ -1,9 +1,9 @@
 #include "runtimes/go/functions.h"
 
+#include <memory>
 #include <optional>
-#include <span>
-#include <utility>
 
+#include "process/piecewise_memory.h"
 #include "runtimes/go/table.h"
 
 namespace offcpu {
@@ -11,10 +11,8 @@ namespace {
 
 class GoFunctionList final : public FunctionList {
  public:
-  GoFunctionList(std::string bytes, uint64_t text_address)
-      : bytes_(std::move(bytes)),
-        memory_(0, std::as_bytes(std::span(bytes_))),
-        table_(GoTable::Open(bytes_, text_address)) {}
+  GoFunctionList(const Memory& memory, uint64_t begin, uint64_t bytes, uint64_t text_address)
+      : memory_(memory, begin, bytes), table_(GoTable::Open(memory_, bytes, text_address)) {}
 
   bool is_known() const { return table_.has_value(); }
 
@@ -25,29 +23,27 @@ class GoFunctionList final : public FunctionList {
       use({.begin = function->begin, .end = function->end, .order = function->begin, .name = function->name});
     }
   }
-  FunctionNames names() const override { return {.memory = memory_, .bytes = bytes_.size()}; }
+  FunctionNames names() const override { return {.memory = memory_, .bytes = memory_.bytes()}; }
 
  private:
-  const std::string bytes_;
-  const SpanMemory memory_;
+  const PiecewiseMemory memory_;
   const std::optional<GoTable> table_;
 };
 
 }  // namespace
 
-std::unique_ptr<FunctionList> GoFunctionsOf(std::string table, uint64_t text_address) {
-  auto functions = std::make_unique<GoFunctionList>(std::move(table), text_address);
+std::unique_ptr<FunctionList> GoFunctionsOf(const Memory& memory, uint64_t begin, uint64_t bytes,
+                                            uint64_t text_address) {
+  auto functions = std::make_unique<GoFunctionList>(memory, begin, bytes, text_address);
   if (!functions->is_known()) return nullptr;
   return functions;
 }
 
-std::unique_ptr<FunctionList> GoFunctions(const ElfFile& file) {
-  const ElfSection* section = file.Find(".gopclntab");
-  if (section == nullptr) section = file.Find(".data.rel.ro.gopclntab");  // of programs that can be loaded anywhere
-  const ElfSection* text = file.Find(".text");
-  if (section == nullptr || text == nullptr) return nullptr;
-  absl::StatusOr<std::string> bytes = file.Read(*section);
-  return bytes.ok() ? GoFunctionsOf(*std::move(bytes), text->address) : nullptr;
+absl::StatusOr<std::unique_ptr<FunctionList>> GoFunctions(const ElfFile& file) {
+  const std::optional<GoSections> sections = FindGoSections(file);
+  if (!sections) return nullptr;
+  if (sections->is_too_large()) return absl::ResourceExhaustedError("a larger table than is searched");
+  return GoFunctionsOf(file.memory(), sections->table->offset, sections->table->size, sections->text->address);
 }
 
 }  // namespace offcpu

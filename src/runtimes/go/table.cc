@@ -1,5 +1,7 @@
 #include "runtimes/go/table.h"
 
+#include <elf.h>
+
 namespace offcpu {
 namespace {
 
@@ -9,11 +11,20 @@ constexpr uint32_t kGo120 = 0xfffffff1;
 
 }  // namespace
 
+std::optional<GoSections> FindGoSections(const ElfFile& file) {
+  const ElfSection* table = file.Find(".gopclntab");
+  if (table == nullptr) table = file.Find(".data.rel.ro.gopclntab");  // of programs that can be loaded anywhere
+  const ElfSection* text = file.Find(".text");
+  // Debug files keep the header of a section that they do not have.
+  if (table == nullptr || table->type == SHT_NOBITS || text == nullptr) return std::nullopt;
+  return GoSections{.table = table, .text = text};
+}
+
 // The header's words lie behind magic, two zeros, and the sizes of an instruction and of a pointer. The table of
 // functions has one (entry, offset of its record) for each and, behind them, where the last one ends.
-std::optional<GoTable> GoTable::Open(std::string_view bytes, uint64_t text_address) {
+std::optional<GoTable> GoTable::Open(const Memory& memory, uint64_t bytes, uint64_t text_address) {
   constexpr uint64_t kWords = 8;
-  GoTable table(bytes);
+  GoTable table(memory, bytes);
   const std::optional<uint32_t> magic = table.At<uint32_t>(0);
   if (!magic.has_value() || table.At<uint8_t>(7) != 8) return std::nullopt;
   const auto word = [&](uint64_t i) { return table.At<uint64_t>(kWords + i * sizeof(uint64_t)).value_or(UINT64_MAX); };
@@ -34,8 +45,8 @@ std::optional<GoTable> GoTable::Open(std::string_view bytes, uint64_t text_addre
     return std::nullopt;
   }
   const uint64_t pair = 2 * table.entry_bytes_;
-  if (table.names_ >= bytes.size() || table.records_ >= bytes.size()) return std::nullopt;
-  if (table.functions_ > (bytes.size() - table.records_) / pair) return std::nullopt;
+  if (table.names_ >= bytes || table.records_ >= bytes) return std::nullopt;
+  if (table.functions_ > (bytes - table.records_) / pair) return std::nullopt;
   return table;
 }
 
@@ -50,13 +61,13 @@ std::optional<GoTable::Function> GoTable::FunctionAt(uint64_t index) const {
   const std::optional<uint64_t> record = WordAt(pair + entry_bytes_);
   const std::optional<uint64_t> end = WordAt(pair + 2 * entry_bytes_);
   if (!begin || !record || !end || *end <= *begin || *end > UINT64_MAX - text_) return std::nullopt;
-  if (*record > bytes_.size()) return std::nullopt;
+  if (*record > bytes_) return std::nullopt;
   // A record begins with its entry once more, and the offset of its name; behind two other numbers is its pc table.
   const uint64_t behind_entry = records_ + *record + entry_bytes_;
   const std::optional<uint32_t> name = At<uint32_t>(behind_entry);
   const uint32_t depths = At<uint32_t>(behind_entry + 12).value_or(0);
   if (!name.has_value()) return std::nullopt;
-  const bool has_depths = depths != 0 && pc_tables_ < bytes_.size();
+  const bool has_depths = depths != 0 && pc_tables_ < bytes_;
   return Function{.begin = text_ + *begin,
                   .end = text_ + *end,
                   .name = names_ + *name,

@@ -18,30 +18,32 @@ bool CallsAndReturns(std::span<const std::byte> function) {
   return false;
 }
 
-// Is each piece of [begin, end) the same as `first`?
-bool IsFilledWith(const Memory& memory, uint64_t begin, uint64_t end, std::span<const std::byte> first) {
-  std::vector<std::byte> piece(first.size());
-  for (uint64_t at = begin; at < end; at += piece.size()) {
-    if (end - at < piece.size() || !memory.Read(at, piece)) return false;
-    if (std::memcmp(piece.data(), first.data(), piece.size()) != 0) return false;
-  }
-  return true;
+// What an arena that begins at `begin` says if it is full of copies: as many as are whole, and zeros.
+bool IsFilledWith(const Memory& memory, uint64_t begin, size_t bytes, std::span<const std::byte> function) {
+  std::vector<std::byte> expected(bytes);
+  const size_t copied = bytes / function.size() * function.size();
+  for (size_t at = 0; at < copied; ++at) expected[at] = function[at % function.size()];
+  std::vector<std::byte> arena(bytes);
+  return memory.Read(begin, arena) && arena == expected;
 }
 
 }  // namespace
 
+// The shortest length after which all is the same again: versions of CPython put copies one right behind the other, or
+// at multiples of 16 bytes.
 std::vector<std::byte> CopiedFunction(const Memory& memory, uint64_t begin, uint64_t end) {
-  constexpr size_t kPieceBytes = 4096;
-  if (end - begin < kPieceBytes || end - begin > kMostCopiedBytes) return {};
+  constexpr size_t kLeastBytes = 4096;
+  if (end - begin < kLeastBytes || end - begin > kMostCopiedBytes) return {};
   std::array<std::byte, 2 * kMostFunctionBytes> head = {};
   if (!memory.Read(begin, head)) return {};
-  for (size_t bytes = 8; bytes <= kMostFunctionBytes; bytes *= 2) {
+  for (size_t bytes = 8; bytes <= kMostFunctionBytes; ++bytes) {
     if (std::memcmp(head.data(), head.data() + bytes, head.size() - bytes) != 0) continue;
-    if (!CallsAndReturns(std::span(head).first(bytes))) return {};
-    std::vector<std::byte> first(kPieceBytes);
-    for (size_t at = 0; at < kPieceBytes; ++at) first[at] = head[at % bytes];
-    if (!IsFilledWith(memory, begin, end, first)) return {};
-    return {head.begin(), head.begin() + static_cast<ptrdiff_t>(bytes)};
+    const std::span<const std::byte> function = std::span(head).first(bytes);
+    if (!CallsAndReturns(function)) return {};
+    for (uint64_t at = begin; at < end; at += MappedCode::kArenaBytes) {
+      if (!IsFilledWith(memory, at, std::min(MappedCode::kArenaBytes, end - at), function)) return {};
+    }
+    return {function.begin(), function.end()};
   }
   return {};
 }

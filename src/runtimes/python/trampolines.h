@@ -18,7 +18,7 @@ namespace offcpu {
 inline constexpr uint64_t kMostCopiedBytes = 4 << 20;  // of one mapping
 inline constexpr size_t kMostFunctionBytes = 64;
 
-// The function, with what fills it up; empty if [begin, end) is anything else.
+// The function, with what lies between two copies; empty if [begin, end) is anything else.
 std::vector<std::byte> CopiedFunction(const Memory& memory, uint64_t begin, uint64_t end);
 
 // Finds the code that is nothing but copies: MappedCode::copied. See CodeReader::read_made.

@@ -76,6 +76,56 @@ TEST_F(ElfImageTest, TablesForWhichThereIsNoRoomAreLeftOut) {
   EXPECT_EQ(image->module.memory.bytes(), 12u);
 }
 
+// At 0x300 the header, whose table names entries at `first` and `last`. Each has 12 bytes behind its length, and its
+// CIE right before it, of 12 bytes, too.
+class SearchedImageTest : public ElfImageTest {
+ protected:
+  void NameEntries(uint8_t first, uint8_t last) {
+    elf.segments[ElfBytes::kEhFrameHdr].p_memsz = elf.segments[ElfBytes::kEhFrameHdr].p_filesz = 28;
+    elf.Put(0x300, {1, 0x1b, 0x03, 0x3b, 0xfc, 0, 0, 0, 2, 0, 0, 0});
+    elf.Put(0x30c, {0, 0, 0, 0, first, 1, 0, 0, 0, 0, 0, 0, last, 1, 0, 0});
+    for (const uint8_t at : {first, last}) {
+      elf.Put(0x400u + at - 16, {12, 0, 0, 0, 0, 0, 0, 0});
+      elf.Put(0x400u + at, {12, 0, 0, 0, 20, 0, 0, 0});
+    }
+  }
+};
+
+TEST_F(SearchedImageTest, WhatTheSearchTableNamesIsReadBehindAZero) {
+  NameEntries(0x50, 0x80);
+  auto image = Read();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(image->module.eh_frame_hdr.bytes.size(), 28u);
+  EXPECT_EQ(image->module.eh_frame.address, 0x400u);
+  EXPECT_EQ(image->module.eh_frame.bytes.size(), 0x90u);
+}
+
+TEST_F(SearchedImageTest, WhatTheSearchTableNamesIsReadInFrontOfTheFirstEntry) {
+  NameEntries(0x50, 0x80);
+  elf.Put(0x304, {0x7c, 1});  // .eh_frame is said to begin at 0x480
+  auto image = Read();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(image->module.eh_frame.address, 0x440u);
+  EXPECT_EQ(image->module.eh_frame.bytes.size(), 0x54u) << "to the zero behind the second one";
+}
+
+// In front of its segment, behind it, and where the entry itself would reach beyond.
+TEST_F(SearchedImageTest, WhatIsNotInTheSegmentIsNotRead) {
+  NameEntries(0x50, 0x80);
+  const std::vector<std::byte> good = elf.bytes;
+  const auto size_with = [&](size_t at, std::initializer_list<uint8_t> bytes) {
+    elf.bytes = good;
+    elf.Put(at, bytes);
+    auto image = Read();
+    EXPECT_TRUE(image.ok()) << image.status();
+    return image.ok() ? image->module.eh_frame.bytes.size() : 0;
+  };
+  EXPECT_EQ(size_with(0x318, {0, 0xfc, 0xff, 0xff}), 20u);
+  EXPECT_EQ(size_with(0x318, {0xfd, 4, 0, 0}), 20u);
+  EXPECT_EQ(size_with(0x480, {0x7d, 3}), 20u);
+  EXPECT_EQ(size_with(0x480, {0x7c, 3}), 0x400u);
+}
+
 // Libraries may have one, too, left by old linkers or for those who run them; nothing starts there. The dynamic linker
 // is among those that need no other one.
 TEST_F(ElfImageTest, EntryPointOfProgramsAndDynamicLinkers) {
@@ -336,7 +386,7 @@ TEST_F(ElfImageTest, EndOfEhFrame) {
 // A segment with more than a table may hold, all of it one entry and its end.
 class LargeTableTest : public ElfImageTest {
  protected:
-  size_t EhFrameSize(uint64_t size) {
+  size_t EhFrameSize(uint64_t size, bool is_too_large = false) {
     constexpr uint64_t kAddress = 0x10000000;
     elf.segments[ElfBytes::kNote] = {PT_LOAD, PF_R, 0, kAddress, kAddress, 0, kMaxTableBytes + 0x2000, 0x1000};
     const uint32_t pointer = static_cast<uint32_t>(kAddress) - 0x304;
@@ -345,15 +395,17 @@ class LargeTableTest : public ElfImageTest {
     const uint32_t length = static_cast<uint32_t>(size - 8);
     std::memcpy(table.data(), &length, 4);
     memory.Put(kBase + kAddress, std::move(table));
-    return Read()->module.eh_frame.bytes.size();
+    const auto image = Read();
+    EXPECT_EQ(image->module.too_large, is_too_large) << size;
+    return image->module.eh_frame.bytes.size();
   }
 };
 
 TEST_F(LargeTableTest, AtTheLimit) {
   EXPECT_EQ(EhFrameSize(300000), 300000u);  // read in several steps
   EXPECT_EQ(EhFrameSize(kMaxTableBytes), kMaxTableBytes);
-  EXPECT_EQ(EhFrameSize(kMaxTableBytes + 4), kMaxTableBytes) << "without its end";
-  EXPECT_EQ(EhFrameSize(kMaxTableBytes + 5), 0u);
+  EXPECT_EQ(EhFrameSize(kMaxTableBytes + 4, true), kMaxTableBytes) << "without its end";
+  EXPECT_EQ(EhFrameSize(kMaxTableBytes + 5, true), 0u);
 }
 
 TEST_F(ElfImageTest, NotesBeforeTheBuildId) {

@@ -191,8 +191,10 @@ class DebugFrameTest : public ElfSectionsTest {
 TEST_F(DebugFrameTest, AsItIs) {
   EXPECT_EQ(Read(kTable).bytes, kTable);
   EXPECT_EQ(Read(kTable).address, 0u);
+  EXPECT_FALSE(module.too_large);
   size = kMaxTableBytes + 1;
   EXPECT_TRUE(Read(kTable).bytes.empty());
+  EXPECT_TRUE(module.too_large);
   size = 0;
   sections[2].sh_flags = SHF_ALLOC;
   EXPECT_TRUE(Read(kTable).bytes.empty()) << "another section of that name";
