@@ -17,6 +17,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "process/credentials.h"
+#include "process/debug_file.h"
+#include "process/elf/exported_symbols.h"
+#include "process/elf/file.h"
 #include "process/elf/image.h"
 #include "process/elf/moved_text.h"
 #include "process/elf/table_sections.h"
@@ -51,13 +54,13 @@ FileMapping AsFileMapping(const Mapping& m) { return {m.begin, m.end, m.offset, 
 class Builder {
  public:
   Builder(const std::vector<Mapping>& mappings, const Memory& memory, pid_t pid, const AddressSpace* previous,
-          ModuleCache& modules, uid_t owner, const CodeReader& reader)
+          ModuleCache& modules, Credentials who, const CodeReader& reader)
       : mappings_(mappings),
         memory_(memory),
         pid_(pid),
         previous_(previous),
         modules_(modules),
-        owner_(owner),
+        who_(std::move(who)),
         reader_(reader) {
     for (const Mapping& m : mappings) {
       if (!HasFile(m)) continue;
@@ -88,7 +91,7 @@ class Builder {
     if (left_out != 0) modules_.CountLeftOut(left_out);
     if (reader_.read_made != nullptr) reader_.read_made({pid_, memory_, previous_, modules_}, &code);
     code.shrink_to_fit();
-    MemoryLease memory = modules_.LeaseFor(owner_);
+    MemoryLease memory = modules_.LeaseFor(who_.uid);
     if (!memory.Grow(code.size() * sizeof(MappedCode))) return nullptr;
     return std::make_shared<AddressSpace>(std::move(code), std::move(memory), /*is_whole=*/left_out == 0);
   }
@@ -268,7 +271,7 @@ class Builder {
     } else {
       OwnedFd opened = pid_ == 0 || anchor.inode == 0 ? OwnedFd() : OpenMappedFile(pid_, anchor);
       const FileIdentity identity = IdentityOf(opened);  // before it is read: what is written meanwhile changes it
-      MemoryLease lease = modules_.LeaseFor(PayerOf(opened, owner_));
+      MemoryLease lease = modules_.LeaseFor(PayerOf(opened, who_.uid));
       absl::StatusOr<ElfImage> image = ReadElfImage(memory_, file, AsFileMapping(anchor), std::move(lease));
       if (!image.ok()) return nullptr;
       if (opened && (IsAnotherFile(opened, anchor) || image->head.hash != load.head.hash ||
@@ -276,7 +279,7 @@ class Builder {
         is_torn_ = true;
       }
       image->module.path = anchor.path;
-      AddFile(std::move(opened), identity, &image->module);
+      AddFile(std::move(opened), identity, &*image);
       load.head = std::move(image->head);
       load.module = modules_.Intern(std::move(image->module));
     }
@@ -294,10 +297,26 @@ class Builder {
     return IsUnchanged(module.file, module.identity);
   }
 
-  void AddFile(OwnedFd file, const FileIdentity& identity, Module* module) const {
-    module->file = std::move(file);
-    module->identity = identity;
-    if (module->file) AddTableSections(FileMemory(module->file.get()), module, reader_);
+  // Adds what the file says that the memory does not. Where there is no file that says it, the memory names the
+  // functions that the object exports.
+  void AddFile(OwnedFd file, const FileIdentity& identity, ElfImage* image) const {
+    Module& module = image->module;
+    module.file = std::move(file);
+    module.identity = identity;
+    const FileMemory memory(module.file.get());
+    if (module.file) AddTableSections(memory, &module, reader_);
+    const absl::StatusOr<ElfFile> elf = ElfFile::Parse(memory);
+    const bool is_it =
+        elf.ok() && !elf->sections().empty() && (module.build_id.empty() || elf->BuildId() == module.build_id);
+    if (!is_it) AddExportedSymbols(memory_, image);
+    if (is_it) AddDebugFile(*elf, &module);
+  }
+
+  void AddDebugFile(const ElfFile& elf, Module* module) const {
+    TrustedFile debug = OpenDebugFileOfTarget(pid_, who_, *module, elf);
+    module->debug_file = std::move(debug.file);
+    module->debug_identity = IdentityOf(module->debug_file);
+    module->names_left_out |= !module->debug_file && debug.refusal != FileRefusal::kNone;
   }
 
   const std::vector<Mapping>& mappings_;
@@ -305,7 +324,7 @@ class Builder {
   pid_t pid_;
   const AddressSpace* previous_;
   ModuleCache& modules_;
-  const uid_t owner_;
+  const Credentials who_;
   const CodeReader reader_;
   absl::flat_hash_map<FileKey, File> files_;
   std::map<uint64_t, Load> loads_;  // by head.begin
@@ -327,7 +346,7 @@ const MappedCode* AddressSpace::Find(uint64_t pc) const {
 std::shared_ptr<const AddressSpace> BuildAddressSpace(const std::vector<Mapping>& mappings, const Memory& memory,
                                                       pid_t pid, const AddressSpace* previous, ModuleCache& modules,
                                                       uid_t owner, const CodeReader& reader) {
-  return Builder(mappings, memory, pid, previous, modules, owner, reader).Build();
+  return Builder(mappings, memory, pid, previous, modules, {.uid = owner}, reader).Build();
 }
 
 absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, const AddressSpace* previous,
@@ -343,7 +362,7 @@ absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, 
   const std::optional<Credentials> who = status.ok() ? ParseCredentials(*status) : std::nullopt;
   if (!who.has_value()) return absl::NotFoundError("the process has no owner");
   const ProcessMemory memory(pid);
-  Builder builder(*mappings, memory, pid, previous, modules, who->uid, reader);
+  Builder builder(*mappings, memory, pid, previous, modules, *who, reader);
   auto space = builder.Build();
   if (builder.is_torn()) return absl::AbortedError("the mappings have changed");
   if (space == nullptr) return absl::ResourceExhaustedError("no memory for the mappings of this user's processes");

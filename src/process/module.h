@@ -58,7 +58,10 @@ class Module : public CodeObject {
   ModuleTable eh_frame;      // as far as its entries follow one another, and what the search table names besides
   ModuleTable sframe;        // PT_GNU_SFRAME, else the section of that name; as found, not parsed here
   ModuleTable debug_frame;   // the section of that name of the file, which is not mapped; uncompressed
-  ModuleTable text;          // .text, if hardly any table describes it: see return_path.h
+  // The functions that it exports, if its file has no section headers or cannot be read: see elf/exported_symbols.h.
+  ModuleTable dynamic_symbols;
+  ModuleTable dynamic_strings;
+  ModuleTable text;  // .text, if hardly any table describes it: see return_path.h
   // As OpenTelemetry's attribute profile.frame.type has it; a literal.
   std::string_view language = "native";
   // The code keeps a frame pointer wherever it has a frame. So .debug_frame, which may be wrong of callers then, is
@@ -72,8 +75,12 @@ class Module : public CodeObject {
   bool damaged_sframe = false;
   // There was no room for a table, which is then named as damaged: another reading may bring it.
   bool over_budget = false;
-  bool too_large = false;     // a table has more than kMaxTableBytes, and not all of it is here
-  bool matches_file = false;  // the process has not changed its copies of the tables: they are the file's
+  bool too_large = false;  // a table has more than kMaxTableBytes, and not all of it is here
+  // What its file lacks of names, where the process that mapped it first has that: see debug_file.h.
+  OwnedFd debug_file;
+  FileIdentity debug_identity;  // of `debug_file`
+  bool names_left_out = false;  // there is one that is not trusted, or there was no room for what is exported
+  bool matches_file = false;    // the process has not changed its copies of the tables: they are the file's
   // Has the tables of this one, which are empty here: it was read first, from another file with the same content.
   std::shared_ptr<const Module> same_tables;
 
@@ -92,8 +99,9 @@ inline const Module* AsModule(const CodeObject* code) {
   return code != nullptr && code->kind() == CodeKind::kElf ? static_cast<const Module*>(code) : nullptr;
 }
 
-inline constexpr ModuleTable Module::*kAllModuleTables[] = {&Module::eh_frame_hdr, &Module::eh_frame, &Module::sframe,
-                                                            &Module::debug_frame, &Module::text};
+inline constexpr ModuleTable Module::*kAllModuleTables[] = {
+    &Module::eh_frame_hdr,    &Module::eh_frame,        &Module::sframe, &Module::debug_frame,
+    &Module::dynamic_symbols, &Module::dynamic_strings, &Module::text};
 
 }  // namespace offcpu
 

@@ -29,7 +29,13 @@ bool SameContent(const Module& a, const Module& b) {
          a.damaged_eh_frame == b.damaged_eh_frame && a.damaged_sframe == b.damaged_sframe;
 }
 
-bool SameFile(const Module& a, const Module& b) { return a.identity == b.identity && a.path == b.path; }
+// Where processes have different debug files for a file, each has its own names.
+bool SameFile(const Module& a, const Module& b) {
+  return a.identity == b.identity && a.path == b.path && a.debug_identity == b.debug_identity &&
+         a.names_left_out == b.names_left_out;
+}
+
+size_t FilesOf(const Module& m) { return (m.file ? 1 : 0) + (m.debug_file ? 1 : 0); }
 
 // What `module` is without the tables that it shares.
 void ShareTables(std::shared_ptr<const Module> owner, Module* module) {
@@ -89,7 +95,7 @@ struct ModuleCache::State {
     std::lock_guard lock(mutex);
     --stats.modules;
     stats.table_bytes -= TableBytes(*module);
-    if (module->file) --stats.files;
+    stats.files -= FilesOf(*module);
     auto it = by_hash.find(module->content_hash);
     if (it == by_hash.end()) return;
     std::erase_if(it->second, [module](const Entry& entry) { return entry.module == module; });
@@ -111,10 +117,14 @@ std::shared_ptr<const Module> ModuleCache::Intern(Module module) {
   std::lock_guard lock(state_->mutex);
   ModuleCacheStats& stats = state_->stats;
   std::shared_ptr<const Module> found = state_->FindLocked(module, &held);
-  if (module.file && stats.files >= state_->limits.files && (found == nullptr || !SameFile(*found, module))) {
+  const size_t files = FilesOf(module);
+  const bool is_new = found == nullptr || !SameFile(*found, module);
+  if (files != 0 && is_new && stats.files + files > state_->limits.files) {
     ++stats.over_file_limit;
     module.file.reset();
     module.identity = FileIdentity();  // nothing keeps the inode from becoming another file's
+    module.debug_file.reset();
+    module.debug_identity = FileIdentity();
     found = state_->FindLocked(module, &held);
   }
   if (found != nullptr && SameFile(*found, module)) {
@@ -134,7 +144,7 @@ std::shared_ptr<const Module> ModuleCache::Intern(Module module) {
     ++stats.unreadable;
   ++stats.modules;
   stats.table_bytes += TableBytes(module);
-  if (module.file) ++stats.files;
+  stats.files += FilesOf(module);
   std::shared_ptr<const Module> result(new Module(std::move(module)), [state = state_](const Module* m) {
     state->Remove(m);
     delete m;

@@ -1,5 +1,6 @@
-// A file that a process should have written itself, below its own root, under a name that anybody can guess. Opening it
-// touches the target's file system, which may block: it belongs on a reader thread. Does not read it.
+// A file that belongs to a process, below its own root, under a name that anybody can guess: what the process has
+// written itself, or what was installed with its program. Opening it touches the target's file system, which may block:
+// it belongs on a reader thread. Does not read it.
 //
 // Anybody can write to /tmp, so that a file counts only if the process could have read it, and nobody else put it
 // there: it is a regular file with this one name, of the process's own user or of root's, readable by the process and

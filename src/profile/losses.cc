@@ -325,9 +325,12 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kSymbolsUnreadable,
      .name = "symbols of a file not readable",
      .meaning =
-         "offcpu could not open or read a file that a process has mapped, or its symbol table has more than 1 GiB. "
-         "Frames are shown without names, or with those of functions that other files use alone.",
-     .advice = "See `offcpu doctor`: CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH may be missing."},
+         "offcpu could not open or read a file that a process has mapped, its symbol table has more than 1 GiB, or its "
+         "debug file in the root directory of the process is not trusted. Frames are shown without names, or with "
+         "those "
+         "of functions that other files use alone.",
+     .advice = "See `offcpu doctor`: CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH may be missing. offcpu(1) says which debug "
+               "files are trusted."},
     {.id = LossId::kNameMemoryShare,
      .name = "name over its user's share of memory",
      .meaning = "The names of functions in the files of one user take more than offcpu holds for one user.",

@@ -6,24 +6,18 @@
 #include <zlib.h>
 
 #include <cerrno>
-#include <climits>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "process/elf/debug_link.h"
 #include "process/regular_file.h"
 
 namespace offcpu {
 namespace {
 
 constexpr off_t kMaxLinkedBytes = off_t{1} << 30;  // a larger file is not read for its CRC
-
-struct DebugLink {
-  std::string name;
-  uint32_t crc = 0;
-};
 
 bool IsTrusted(const struct stat& st) { return st.st_uid == 0 || st.st_uid == geteuid(); }
 
@@ -46,22 +40,6 @@ bool HasBuildId(int fd, const std::string& build_id) {
   return elf.ok() && elf->BuildId() == build_id;
 }
 
-// A NUL-terminated file name, padded to four bytes, then the CRC.
-std::optional<DebugLink> ReadDebugLink(const ElfFile& elf) {
-  const ElfSection* section = elf.Find(".gnu_debuglink");
-  if (section == nullptr) return std::nullopt;
-  auto bytes = elf.Read(*section);
-  if (!bytes.ok()) return std::nullopt;
-  size_t end = bytes->find('\0');
-  if (end == std::string::npos || end == 0 || end > NAME_MAX) return std::nullopt;
-  DebugLink link = {.name = bytes->substr(0, end), .crc = 0};
-  size_t crc_at = (end + 4) & ~size_t{3};
-  if (crc_at > bytes->size() || bytes->size() - crc_at < sizeof(link.crc)) return std::nullopt;
-  std::memcpy(&link.crc, bytes->data() + crc_at, sizeof(link.crc));
-  if (link.name.find('/') != std::string::npos || link.name == "." || link.name == "..") return std::nullopt;
-  return link;
-}
-
 std::optional<uint32_t> Crc(int fd) {
   struct stat st;
   if (fstat(fd, &st) != 0 || st.st_size > kMaxLinkedBytes) return std::nullopt;
@@ -79,6 +57,11 @@ std::optional<uint32_t> Crc(int fd) {
 
 }  // namespace
 
+bool HasCrcOfLink(const OwnedFd& fd, const ElfFile& elf) {
+  const std::optional<DebugLink> link = ReadDebugLink(elf);
+  return link.has_value() && Crc(fd.get()) == link->crc;
+}
+
 OwnedFd OpenDebugFileByBuildId(const std::string& directory, const std::string& build_id) {
   constexpr std::string_view kHex = "0123456789abcdef";
   if (build_id.size() < 4 || build_id.find_first_not_of(kHex) != std::string::npos) return OwnedFd();
@@ -94,7 +77,7 @@ OwnedFd OpenDebugFileByLink(const std::string& directory, const std::string& pat
   // The path is the target's word: it must not lead out of the directory.
   if (!link || !path.starts_with('/') || path.find("/../") != std::string::npos) return OwnedFd();
   OwnedFd fd = Open(absl::StrCat(directory, path.substr(0, slash + 1), link->name));
-  if (!fd || Crc(fd.get()) != link->crc) return OwnedFd();
+  if (!fd || !HasCrcOfLink(fd, elf)) return OwnedFd();
   if (!build_id.empty() && !HasBuildId(fd.get(), build_id)) return OwnedFd();
   return fd;
 }

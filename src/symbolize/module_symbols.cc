@@ -1,9 +1,5 @@
 #include "symbolize/module_symbols.h"
 
-#include <elf.h>
-#include <sys/auxv.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,6 +13,7 @@
 #include "runtimes/perf_map/functions.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/elf_symbols.h"
+#include "symbolize/exported_names.h"
 #include "symbolize/listed_names.h"
 
 namespace offcpu {
@@ -25,12 +22,6 @@ namespace {
 using Addresses = std::span<const uint64_t>;
 
 ModuleNames None(Addresses addresses) { return {.names = std::vector<std::string>(addresses.size())}; }
-
-ModuleNames Unread(Addresses addresses) {
-  ModuleNames names = None(addresses);
-  names.unread = true;
-  return names;
-}
 
 // `full` if `fd` is an ELF file with a full table. Where functions begin the module's own file knows.
 ModuleNames ReadDebugFile(const OwnedFd& fd, const Module& module, Addresses addresses) {
@@ -41,26 +32,16 @@ ModuleNames ReadDebugFile(const OwnedFd& fd, const Module& module, Addresses add
   return elf.ok() ? ReadElfSymbols(*elf, addresses, FunctionStarts(own.ok() ? *own : *elf)) : ModuleNames();
 }
 
-constexpr uint64_t kMaxVdsoBytes = 1u << 20;
-
-// Every process has the vDSO of its kernel, so this one's serves; it is mapped whole, section headers last.
-ModuleNames ReadVdso(const Module& module, Addresses addresses) {
-  ProcessMemory self(getpid());
-  uint64_t base = getauxval(AT_SYSINFO_EHDR);
-  auto header = self.ReadValue<Elf64_Ehdr>(base);
-  if (!header || header->e_shoff > kMaxVdsoBytes) return None(addresses);
-  std::string image(header->e_shoff + uint64_t{header->e_shnum} * header->e_shentsize, '\0');
-  if (!self.Read(base, std::as_writable_bytes(std::span(image)))) return None(addresses);
-  SpanMemory memory(0, std::as_bytes(std::span(image)));
-  auto elf = ElfFile::Parse(memory);
-  if (!elf.ok() || module.build_id.empty() || elf->BuildId() != module.build_id) return None(addresses);
-  return ReadElfSymbols(*elf, addresses, FunctionStarts(*elf));
-}
-
 ModuleNames ReadFile(const Module& module, Addresses addresses, const std::string& debug_directory) {
   FileMemory file(module.file.get());
   auto elf = ElfFile::Parse(file);
-  if (!elf.ok() || (!module.build_id.empty() && elf->BuildId() != module.build_id)) return Unread(addresses);
+  const bool is_it =
+      elf.ok() && (module.build_id.empty() || elf->sections().empty() || elf->BuildId() == module.build_id);
+  if (!is_it || elf->sections().empty()) {
+    ModuleNames exported = ReadExportedNames(module, addresses);
+    exported.unread = !is_it;
+    return exported;
+  }
   ModuleNames own = ReadElfSymbols(*elf, addresses, FunctionStarts(*elf));
   if (own.full) return own;
   const auto functions = FunctionsOf(*elf);
@@ -72,12 +53,44 @@ ModuleNames ReadFile(const Module& module, Addresses addresses, const std::strin
   return linked.full ? std::move(linked) : std::move(own);
 }
 
+// Without a build id the CRC alone shows that a debug file is the module's.
+ModuleNames ReadDebugFileOfTarget(const Module& module, Addresses addresses) {
+  if (!module.debug_file) return {};
+  const FileMemory file(module.file.get());
+  const auto elf = ElfFile::Parse(file);
+  if (module.build_id.empty() && !(elf.ok() && HasCrcOfLink(module.debug_file, *elf))) return {};
+  return ReadDebugFile(module.debug_file, module, addresses);
+}
+
 ModuleNames ReadModule(const Module& module, Addresses addresses, const std::string& debug_directory) {
-  if (module.path == "[vdso]") return ReadVdso(module, addresses);
+  if (module.path == "[vdso]") return ReadExportedNames(module, addresses);  // it has no file
   ModuleNames own = ReadFile(module, addresses, debug_directory);
   if (own.full) return own;
   ModuleNames separate = ReadDebugFile(OpenDebugFileByBuildId(debug_directory, module.build_id), module, addresses);
-  return separate.full ? std::move(separate) : std::move(own);
+  if (separate.full) return separate;
+  ModuleNames of_target = ReadDebugFileOfTarget(module, addresses);
+  if (of_target.full) return of_target;
+  own.unread |= module.names_left_out;
+  return own;
+}
+
+// What a map does not name, the one of before the fork may.
+ModuleNames ReadPerfMaps(const CodeObject& code, Addresses addresses) {
+  ModuleNames found = NamesFrom(FunctionsOfPerfMap(code).get(), addresses);
+  for (const CodeObject* map = code.before_fork.get(); map != nullptr; map = map->before_fork.get()) {
+    std::vector<uint64_t> missing;
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      if (found.names[i].empty()) missing.push_back(addresses[i]);
+    }
+    if (missing.empty()) break;
+    ModuleNames before = NamesFrom(FunctionsOfPerfMap(*map).get(), missing);
+    found.left_out += before.left_out;
+    auto name = before.names.begin();
+    for (std::string& empty : found.names) {
+      if (empty.empty()) empty = std::move(*name++);
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -87,7 +100,7 @@ ModuleNames ReadNames(const CodeObject& code, Addresses addresses, const std::st
     case CodeKind::kElf:
       return ReadModule(*AsModule(&code), addresses, debug_directory);
     case CodeKind::kPerfMap:
-      return NamesFrom(FunctionsOfPerfMap(code).get(), addresses);
+      return ReadPerfMaps(code, addresses);
     case CodeKind::kOtherFile:
     case CodeKind::kRuntime:
       break;

@@ -1,5 +1,5 @@
 // The best names that can be had for addresses of a code object: of a module's own file, of its separate debug file, of
-// this process's vDSO, or of a perf map. Safe from any thread; reads block as the files do, perhaps for ever.
+// what it exports, or of a perf map. Safe from any thread; reads block as the files do, perhaps for ever.
 #ifndef OFFCPU_SYMBOLIZE_MODULE_SYMBOLS_H_
 #define OFFCPU_SYMBOLIZE_MODULE_SYMBOLS_H_
 

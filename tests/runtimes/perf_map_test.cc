@@ -1,16 +1,27 @@
 #include "runtimes/perf_map/perf_map.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "process/address_space.h"
+#include "runtimes/known_runtimes.h"
 
 namespace offcpu {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // This process's own; removed at the end.
 class PerfMapFileTest : public ::testing::Test {
@@ -78,6 +89,95 @@ TEST_F(PerfMapFileTest, WithoutItMadeCodeHasNoModule) {
   ModuleCache modules;
   const auto space = BuildAddressSpace(kMadeCode, SpanMemory(0, {}), getpid(), nullptr, modules, 0, kReader);
   EXPECT_EQ(space->code()[0].other, nullptr);
+}
+
+// A process that this one has forked, with a map that it has written since, and code of both kinds: copies of CPython's
+// trampoline at 0x1000, and other code at 0x4000.
+class ForkedPerfMapTest : public PerfMapFileTest {
+ protected:
+  void SetUp() override {
+    PerfMapFileTest::SetUp();
+    const std::vector<int> function = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3, 0, 0, 0, 0, 0};
+    for (size_t at = 0; at < trampolines_.size(); ++at)
+      trampolines_[at] = static_cast<std::byte>(function[at % function.size()]);
+  }
+  void TearDown() override {
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    unlink(PathOf(child_).c_str());
+    PerfMapFileTest::TearDown();
+  }
+  static std::string PathOf(pid_t pid) { return "/tmp/perf-" + std::to_string(pid) + ".map"; }
+
+  void Fork(bool execs = false) {
+    int ready[2];  // closed by execve, or by the child
+    ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      if (execs) execl("/bin/sleep", "sleep", "60", nullptr);
+      close(ready[0]);
+      close(ready[1]);
+      for (;;) pause();
+    }
+    close(ready[1]);
+    char byte = 0;
+    ASSERT_EQ(read(ready[0], &byte, 1), 0);
+    close(ready[0]);
+  }
+  void Write() const { std::ofstream(PathOf(child_)) << "2000 10 g\n"; }
+
+  std::shared_ptr<const AddressSpace> Build(const AddressSpace* previous = nullptr) {
+    return BuildAddressSpace(kMadeCode, SpanMemory(0x1000, trampolines_), child_, previous, modules_, 0,
+                             RuntimesReader());
+  }
+  // The paths of the maps that name the code at `begin`, nearest first.
+  std::vector<std::string> MapsAt(uint64_t begin) {
+    const auto space = Build();
+    std::vector<std::string> paths;
+    const MappedCode* code = space->Find(begin);
+    for (const CodeObject* map = code->other.get(); map != nullptr; map = map->before_fork.get())
+      paths.push_back(map->path);
+    return paths;
+  }
+
+  pid_t child_ = -1;
+  ModuleCache modules_;
+  std::vector<std::byte> trampolines_ = std::vector<std::byte>(0x1000);
+};
+
+TEST_F(ForkedPerfMapTest, TrampolinesAreNamedByTheMapOfBeforeTheFork) {
+  Fork();
+  EXPECT_THAT(MapsAt(0x1000), ElementsAre(path_));
+  Write();
+  EXPECT_THAT(MapsAt(0x1000), ElementsAre(PathOf(child_), path_));
+}
+
+// Both processes may have made it since.
+TEST_F(ForkedPerfMapTest, OtherCodeIsNamedByTheProcesssOwnMap) {
+  Fork();
+  EXPECT_THAT(MapsAt(0x4000), IsEmpty());
+  Write();
+  EXPECT_THAT(MapsAt(0x4000), ElementsAre(PathOf(child_)));
+}
+
+TEST_F(ForkedPerfMapTest, AProgramOfItsOwnHasNoCodeOfItsParent) {
+  Fork(/*execs=*/true);
+  EXPECT_THAT(MapsAt(0x1000), IsEmpty());
+}
+
+TEST_F(ForkedPerfMapTest, TheMapOfBeforeTheForkHasToBeTrusted) {
+  Fork();
+  ASSERT_EQ(chmod(path_.c_str(), 0646), 0);
+  EXPECT_THAT(MapsAt(0x1000), IsEmpty());
+}
+
+TEST_F(ForkedPerfMapTest, MapsStayTheSame) {
+  Fork();
+  Write();
+  const auto space = Build();
+  EXPECT_TRUE(Build(space.get())->SameCode(*space));
+  unlink(path_.c_str());
+  EXPECT_FALSE(Build(space.get())->SameCode(*space));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <asm/unistd_64.h>
 #include <dlfcn.h>
 #include <elf.h>
-#include <sys/auxv.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,11 +16,16 @@
 #include "fixtures.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "process/address_space.h"
+#include "process/maps.h"
+#include "process/module_cache.h"
+#include "process/proc_file.h"
 
 namespace offcpu {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 class SymbolizerTest : public ::testing::Test {
  protected:
@@ -57,7 +62,18 @@ class SymbolizerTest : public ::testing::Test {
     return Names({.kallsyms_path = "/dev/null", .debug_directory = directory_.path()});
   }
 
+  // A stack of one frame in this process's own code.
+  void AddOwn(uint64_t pc) {
+    if (space_ == nullptr) space_ = LoadAddressSpace(getpid(), nullptr, modules_).value();
+    const MappedCode* code = space_->Find(pc);
+    ASSERT_NE(code, nullptr);
+    profile_.code.push_back(code->module);
+    AddStack({{.code = code->object(), .address = pc - code->bias, .exact = true}});
+  }
+
   TemporaryDirectory directory_;
+  ModuleCache modules_;
+  std::shared_ptr<const AddressSpace> space_;
   Profile profile_;
   NamedProfile named_;
   std::string build_id_ = BuildIdOf(kFull);
@@ -115,19 +131,90 @@ TEST_F(SymbolizerTest, AStrippedFileStillNamesWhatItExports) {
 // The dynamic linker is the second source.
 TEST_F(SymbolizerTest, NamesFunctionsOfTheVdso) {
   void* handle = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
-  uint64_t base = getauxval(AT_SYSINFO_EHDR);
-  if (handle == nullptr || base == 0) GTEST_SKIP() << "no vDSO";
-  auto function = reinterpret_cast<uint64_t>(dlsym(handle, "__vdso_clock_gettime"));
+  if (handle == nullptr) GTEST_SKIP() << "no vDSO";
+  const auto function = reinterpret_cast<uint64_t>(dlsym(handle, "__vdso_clock_gettime"));
   ASSERT_NE(function, 0u);
-  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(base);
-  SpanMemory memory(0, std::span(reinterpret_cast<const std::byte*>(base), header->e_shoff + header->e_shnum * 64u));
-  auto elf = ElfFile::Parse(memory);
-  ASSERT_TRUE(elf.ok());
-  auto module = AddModule("[vdso]", "", elf->BuildId());
-  AddStack({Exact(module, function - base)});
+  AddOwn(function);
   EXPECT_THAT(Names(), ElementsAre("clock_gettime"));
-  module->build_id = "abcdef";
-  EXPECT_THAT(Names(), ElementsAre(::testing::StartsWith("[vdso]+0x")));
+}
+
+// Some tools cut section headers off: what a dynamic linker needs is there all the same, and it is the second source.
+TEST_F(SymbolizerTest, WithoutSectionHeadersExportedFunctionsHaveNames) {
+  std::string bytes = Contents(kStripped);
+  auto* header = reinterpret_cast<Elf64_Ehdr*>(bytes.data());
+  header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
+  directory_.Write("fixture.so", bytes);
+  void* handle = dlopen((directory_.path() + "/fixture.so").c_str(), RTLD_NOW);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  const auto function = reinterpret_cast<uint64_t>(dlsym(handle, "fixture_sized"));
+  AddOwn(function + 0x1f);
+  AddOwn(function + 0x20);  // that of fixture_local, which is not exported
+  EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
+  EXPECT_THAT(NamesOf(named_.user_stacks.at(1).frames), ElementsAre("fixture.so+0x1020"));
+  EXPECT_THAT(named_.stats.drops, IsEmpty());
+  dlclose(handle);
+}
+
+// The memory is the one of the process; no file of it is opened.
+TEST_F(SymbolizerTest, WithoutAFileExportedFunctionsHaveNamesAndTheOthersAreMissed) {
+  void* handle = dlopen(kStripped, RTLD_NOW);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  const auto function = reinterpret_cast<uint64_t>(dlsym(handle, "fixture_sized"));
+  const auto mappings = ParseMaps(ReadProcFile("/proc/self/maps", kMaxMapsBytes).value());
+  ASSERT_TRUE(mappings.ok());
+  space_ = BuildAddressSpace(*mappings, ProcessMemory(getpid()), /*pid=*/0, nullptr, modules_);
+  AddOwn(function);
+  EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
+  EXPECT_THAT(named_.stats.drops, IsEmpty());
+  AddOwn(function + 0x20);
+  EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
+  ASSERT_EQ(named_.stats.drops.size(), 1u);
+  EXPECT_EQ(named_.stats.drops[0].reason, "symbols of a file not readable");
+  dlclose(handle);
+}
+
+// What a forked process has made itself is named by its own map, whatever its parent has made at the same place.
+TEST_F(SymbolizerTest, AMapOfBeforeTheForkNamesWhatTheOtherDoesNot) {
+  directory_.Write("own", "1000 10 own\n");
+  directory_.Write("before", "1000 20 before\n");
+  auto own = std::make_shared<CodeObject>(CodeKind::kPerfMap, "/tmp/perf-2.map");
+  auto before = std::make_shared<CodeObject>(CodeKind::kPerfMap, "/tmp/perf-1.map");
+  own->file = OpenFixture(directory_.path() + "/own");
+  before->file = OpenFixture(directory_.path() + "/before");
+  own->before_fork = before;
+  profile_.code.push_back(own);
+  AddStack({{.code = own.get(), .address = 0x1008, .exact = true},
+            {.code = own.get(), .address = 0x1018, .exact = true},
+            {.code = own.get(), .address = 0x1028, .exact = true}});
+  EXPECT_THAT(Names(), ElementsAre("own", "before", "[unknown] 0x1028"));
+}
+
+TEST_F(SymbolizerTest, ADebugFileOfTheTargetIsUsed) {
+  auto module = AddModule("/usr/lib/libfixture.so", kStripped, build_id_);
+  module->debug_file = OpenFixture(kSeparate);
+  AddStack({Exact(module, 0x1020)});
+  EXPECT_THAT(Names(), ElementsAre("fixture_local"));
+}
+
+TEST_F(SymbolizerTest, WithoutABuildIdADebugFileOfTheTargetNeedsTheCrcOfTheLink) {
+  auto module = AddModule("/usr/lib/libfixture.so", kStripped, "");
+  module->debug_file = OpenFixture(kSeparate);
+  AddStack({Exact(module, 0x1020)});
+  EXPECT_THAT(Names(), ElementsAre("fixture_local"));
+  module->debug_file = OpenFixture(kFull);
+  EXPECT_THAT(Names(), ElementsAre("libfixture.so+0x1020"));
+}
+
+TEST_F(SymbolizerTest, ADebugFileThatIsNotTrustedIsMissedWhereItWouldNameSomething) {
+  auto module = AddModule("/usr/lib/libfixture.so", kStripped, build_id_);
+  module->names_left_out = true;
+  AddStack({Exact(module, 0x1000)});
+  EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
+  EXPECT_THAT(named_.stats.drops, IsEmpty());
+  AddStack({Exact(module, 0x1020)});
+  EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
+  ASSERT_EQ(named_.stats.drops.size(), 1u);
+  EXPECT_EQ(named_.stats.drops[0].reason, "symbols of a file not readable");
 }
 
 TEST_F(SymbolizerTest, KernelFramesAreNamedByTheirCallAddress) {

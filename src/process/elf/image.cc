@@ -304,6 +304,8 @@ absl::StatusOr<ElfImage> ReadElfImage(const Memory& memory, std::span<const File
   if (IsStarted(memory, *headers, image.head.bias)) image.module.entry = headers->file.e_entry;
   for (const Elf64_Phdr& p : headers->segments) {
     if (p.p_type == PT_LOAD && (p.p_flags & PF_X)) image.module.code.push_back({p.p_vaddr, p.p_vaddr + p.p_memsz});
+    if (p.p_type == PT_DYNAMIC && p.p_memsz <= LoadedBytesAt(*headers, p.p_vaddr))
+      image.dynamic = {p.p_vaddr, p.p_vaddr + p.p_memsz};
   }
   if (image.module.code.empty()) return absl::InvalidArgumentError("no executable segment");
   ReadTables(memory, *headers, image.head.bias, &image.module);

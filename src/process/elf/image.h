@@ -40,7 +40,8 @@ struct ElfHead {
 
 struct ElfImage {
   ElfHead head;
-  Module module;  // without path, content_hash and file
+  CodeRange dynamic;  // of PT_DYNAMIC, link-time addresses
+  Module module;      // without path, content_hash and file
 };
 
 // `file`: all mappings of the file in the process, sorted by address; one must show its first bytes. `anchor`: the one
