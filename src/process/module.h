@@ -6,9 +6,11 @@
 #ifndef OFFCPU_PROCESS_MODULE_H_
 #define OFFCPU_PROCESS_MODULE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +34,13 @@ struct CodeRange {
 
   bool operator==(const CodeRange&) const = default;
 };
+
+// Is `address` in one of `ranges`, which are sorted?
+inline bool Contains(std::span<const CodeRange> ranges, uint64_t address) {
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
+                                      [](uint64_t at, const CodeRange& range) { return at < range.begin; });
+  return after != ranges.begin() && address < (after - 1)->end;
+}
 
 // A function at which stacks begin or change, which no table says.
 struct StackLandmark {
@@ -67,6 +76,8 @@ class Module : public CodeObject {
   // The code keeps a frame pointer wherever it has a frame. So .debug_frame, which may be wrong of callers then, is
   // asked only of code that was interrupted, and where the frame pointer cannot be one.
   bool keeps_frame_pointer = false;
+  // Functions that have a frame, which the frame pointer shows, whenever they call another one: see framed_calls.h.
+  std::vector<CodeRange> framed;
   // Where the return address is at the stack pointer, though no table says so.
   std::vector<CodeRange> without_frames;
   std::vector<StackLandmark> landmarks;

@@ -14,7 +14,7 @@ namespace offcpu {
 namespace {
 
 size_t TableBytes(const Module& m) {
-  size_t bytes = m.without_frames.size() * sizeof(CodeRange);
+  size_t bytes = (m.without_frames.size() + m.framed.size()) * sizeof(CodeRange);
   for (const auto table : kAllModuleTables) bytes += (m.*table).bytes.size();
   return bytes;
 }
@@ -24,7 +24,7 @@ bool SameContent(const Module& a, const Module& b) {
   auto same_table = [&](ModuleTable Module::*table) { return a.*table == b.*table; };
   return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry && a.code == b.code &&
          a.language == b.language && a.keeps_frame_pointer == b.keeps_frame_pointer &&
-         a.without_frames == b.without_frames && a.landmarks == b.landmarks &&
+         a.without_frames == b.without_frames && a.framed == b.framed && a.landmarks == b.landmarks &&
          std::all_of(std::begin(kAllModuleTables), std::end(kAllModuleTables), same_table) &&
          a.damaged_eh_frame == b.damaged_eh_frame && a.damaged_sframe == b.damaged_sframe;
 }
@@ -41,6 +41,7 @@ size_t FilesOf(const Module& m) { return (m.file ? 1 : 0) + (m.debug_file ? 1 : 
 void ShareTables(std::shared_ptr<const Module> owner, Module* module) {
   for (const auto table : kAllModuleTables) module->*table = ModuleTable();
   module->without_frames = std::vector<CodeRange>();
+  module->framed = std::vector<CodeRange>();
   module->memory.Shrink(module->memory.bytes());
   module->same_tables = std::move(owner);
 }

@@ -36,6 +36,13 @@ const StackLandmark* LandmarkAt(const MappedCode& code, uint64_t address) {
   return nullptr;
 }
 
+// Is it known that the frame pointer is that of the frame? Functions whose calls were looked at have one there, but
+// need not have it yet, or any more, where they were interrupted.
+bool KeepsFramePointer(const MappedCode& code, bool exact, uint64_t address) {
+  if (code.module == nullptr) return false;
+  return code.module->keeps_frame_pointer || (!exact && Contains(code.module->tables().framed, address));
+}
+
 // Does the row lead to where the frame pointer leads to as well?
 bool IsFrameOfFramePointer(const Row& row, const FrameState& state, const Machine& machine) {
   const Row by_fp = FramePointerRow(machine);
@@ -69,6 +76,7 @@ std::optional<EndReason> Strategies::Find(const MappedCode& code, const StackCop
   // What a guess leads to in code that a runtime does not know yet, rows that it has later need not.
   found->is_followable = made == nullptr || code.module != nullptr;
   found->outcome = rows_.Find(code.module, found->address, found->plausible_fp, &found->row);
+  found->keeps_fp = KeepsFramePointer(code, state->exact, found->address);
   // 4. Interrupted code: it may have no frame yet, or none any more, which the frame pointer does not show.
   if (state->exact && by_frame_pointer_ && !found->IsDescribed()) FindInterrupted(code, found);
   found->is_fixed = found->IsDescribed();
@@ -86,7 +94,8 @@ std::optional<EndReason> Strategies::Find(const MappedCode& code, const StackCop
     found->row = FramePointerRow(*machine_);
   }
   // 8. Code read as code: what it does until it returns shows where its own return address is.
-  if (by_frame_pointer_ && !state->exact && !found->IsDescribed()) FindByCode(code, *state, found);
+  const bool is_own_frame = found->IsGuess() && found->keeps_fp;
+  if (by_frame_pointer_ && !state->exact && !found->IsDescribed() && !is_own_frame) FindByCode(code, *state, found);
   return std::nullopt;
 }
 

@@ -34,12 +34,13 @@ struct FoundCaller {
   bool ends = false;           // the walk, whatever the stack holds
   bool is_cut = false;         // likewise
   bool may_skip = false;       // what it leads to need not be the caller
+  bool keeps_fp = false;       // the frame pointer, if the row goes by it, is known to be that of the frame
 
   // Before anything is known of another frame but its address.
   void LookUpAt(uint64_t at, bool has_plausible_fp) {
     address = at;
     plausible_fp = has_plausible_fp;
-    may_skip = ends = is_cut = false;
+    may_skip = keeps_fp = ends = is_cut = false;
     is_followable = true;
   }
   // Does anything but a guess say what the row is?

@@ -11,9 +11,6 @@
 namespace offcpu {
 namespace {
 
-// Is it known that the code keeps a frame pointer wherever it has a frame?
-bool KeepsFramePointer(const MappedCode& code) { return code.module != nullptr && code.module->keeps_frame_pointer; }
-
 // What was captured has no more frames than this, each of which has a return address: a walk that finds more goes in
 // circles, through signal frames of a hostile stack.
 size_t MostFrames(const StackCopy& copy, const Machine& machine) {
@@ -100,7 +97,7 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     const bool is_by_fp = found.IsGuess() && found.row.cfa.reg == machine_->fp;
     leaf_in_hole = state->exact && is_by_fp && IsOfHole(found.row);
     const bool may_skip_here =
-        found.may_skip || (is_by_fp && !may_skip && !KeepsFramePointer(*code) && MaySkipFrames(space, *state, copy));
+        found.may_skip || (is_by_fp && !may_skip && !found.keeps_fp && MaySkipFrames(space, *state, copy));
     Frame frame;
     frame.code = code->object();
     frame.address = state->pc - code->bias;

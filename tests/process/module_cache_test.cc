@@ -70,6 +70,9 @@ TEST(ModuleCacheTest, EveryByteCounts) {
   m.without_frames = {{0x1000, 0x1010}};
   expect_new(std::move(m));
   m = Make(1);
+  m.framed = {{0x1000, 0x1010}};
+  expect_new(std::move(m));
+  m = Make(1);
   m.landmarks = {{.code = {0x1000, 0x1010}}};
   expect_new(std::move(m));
 }

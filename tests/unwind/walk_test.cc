@@ -481,6 +481,45 @@ TEST_F(WalkTest, InterruptedInGo) {
   EXPECT_EQ(stack.frames[1].address, 0x1200u) << "there it has one";
 }
 
+// Code without tables, of which it is known that it has a frame at each call. Words between the stack pointer and the
+// frame pointer that might be addresses of code mean nothing then.
+TEST_F(WalkTest, FunctionsWithAFrameAtEachCallLeaveOutNobody) {
+  const auto walk = [this](uint64_t leaf) {
+    words.assign(16, 0);
+    words[1] = kBare + 0x1111;  // a function pointer, or the return address of one that has no frame
+    words[4] = kStack + 64;
+    words[5] = kBare + 0x1200;
+    words[8] = 0;
+    words[9] = kTables + kOutermost + 5;
+    return Walk(leaf, kStack + 32);
+  };
+  const auto framed = [this](std::vector<CodeRange> ranges) {
+    std::const_pointer_cast<Module>(space.Find(kBare + 0x1000)->module)->framed = std::move(ranges);
+  };
+  EXPECT_EQ(walk(kBare + 0x1180), EndReason::kGuessedEnd) << "nothing is known";
+  framed({{0x1100, 0x1300}});
+  EXPECT_EQ(walk(kBare + 0x1180), EndReason::kGuessedEnd) << "it was interrupted, and need not have its frame";
+  // Called by one that a table describes, so that the register is known.
+  const auto walk_from_table = [&](std::vector<CodeRange> ranges) {
+    framed(std::move(ranges));
+    words.assign(16, 0);
+    words[1] = kBare + 0x1180;  // returns there from kPlain: CFA = rsp + 16
+    words[3] = kBare + 0x1111;
+    words[4] = kStack + 64;
+    words[5] = kBare + 0x1200;
+    words[6] = kBare + 0x1111;
+    words[8] = 0;
+    words[9] = kTables + kOutermost + 5;
+    return Walk(kTables + kPlain, kStack + 32);
+  };
+  EXPECT_EQ(walk_from_table({}), EndReason::kGuessedEnd);
+  EXPECT_EQ(walk_from_table({{0x1100, 0x1300}}), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, 0x1180, 0x1200, kOutermost + 5}));
+  EXPECT_EQ(walk_from_table({{0x1100, 0x11ff}}), EndReason::kGuessedEnd) << "the caller's calls are not known";
+  EXPECT_EQ(walk_from_table({{0x1100, 0x1190}, {0x11f0, 0x1200}}), EndReason::kComplete) << "returns to its end";
+  EXPECT_EQ(walk_from_table({{0x1190, 0x1300}}), EndReason::kGuessedEnd) << "the callee's are not";
+}
+
 // Where the stacks of Go's runtime begin or change, as what is called there tells it; what is interrupted there may not
 // have come so far.
 TEST_F(WalkTest, WhereGoStacksBeginOrChange) {

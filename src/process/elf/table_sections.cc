@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "process/elf/file.h"
+#include "process/elf/function_symbols.h"
 #include "process/elf/image.h"
+#include "process/framed_calls.h"
 #include "process/system_call_returns.h"
 
 namespace offcpu {
@@ -95,12 +97,18 @@ void ReadBareText(const ElfFile& file, Module* module) {
   constexpr size_t kMostBytes = 8 << 20;
   constexpr size_t kMostKeptBytes = 1 << 20;  // musl's is 0.4 MiB
   constexpr size_t kCodePerTable = 16;        // compilers' tables have a byte for less than so many of code
+  constexpr size_t kMostStartBytes = 512;     // of the tables of start-up code and of a PLT
   const ElfSection* text = FindTableSection(file, ".text", /*mapped=*/true);
   const size_t tables = module->eh_frame.bytes.size() + module->sframe.bytes.size() + module->debug_frame.bytes.size();
-  if (text == nullptr || text->size > kMostBytes || tables >= text->size / kCodePerTable) return;
+  if (text == nullptr || text->size > kMostBytes) return;
+  const bool is_bare = tables < text->size / kCodePerTable;
+  if (!is_bare && tables >= kMostStartBytes) return;
   std::vector<std::byte> code = ReadBytes(file, *text, module);
-  std::vector<CodeRange> returns = SystemCallReturns(code, text->address);
-  if (code.size() <= kMostKeptBytes) {
+  std::vector<CodeRange> framed = FramedFunctions(code, text->address, FunctionsIn(file, *text, &module->memory));
+  framed.shrink_to_fit();
+  if (Afford(framed.size() * sizeof(CodeRange), module)) module->framed = std::move(framed);
+  std::vector<CodeRange> returns = is_bare ? SystemCallReturns(code, text->address) : std::vector<CodeRange>();
+  if (is_bare && code.size() <= kMostKeptBytes) {
     module->text = {.address = text->address, .bytes = std::move(code)};
   } else {
     GiveBack(code.size(), module);
