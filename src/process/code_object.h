@@ -52,7 +52,8 @@ class CodeObject : public std::enable_shared_from_this<CodeObject> {
   uint64_t content_hash = 0;  // of every byte that was read of it
   FileIdentity identity;      // of `file`
   OwnedFd file;               // the regular file behind it, if it could be opened; read-only, not blocking
-  // The perf map of the process that this one was forked from, for code that its own perf map does not name; null: none.
+  // The perf map of the process that this one was forked from, for code that its own perf map does not name; null:
+  // none.
   std::shared_ptr<const CodeObject> before_fork;
   MemoryLease memory;  // for what is held of it, in the name of the user who pays: the owner of the file
 

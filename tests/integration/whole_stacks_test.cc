@@ -226,6 +226,29 @@ TEST(WholeStacks, OfCodeThatUsesTheRedZone) {
   });
 }
 
+// No table describes them, and words between their frames look like addresses of code. But it is in their code that
+// each has a frame when it calls.
+TEST(WholeStacks, OfFunctionsThatKeepAFramePointer) {
+  const std::unique_ptr<Target> target = Target::Start({"framed", "--seconds", "90"});
+  ASSERT_NE(target, nullptr);
+  const auto is_whole = [](const StackRow& row) {
+    return row.complete() &&
+           row.Calls({"_start", "main", "framed_outer", "framed_middle", "framed_inner", "framed_nap", "nanosleep"});
+  };
+  RecordUntilThereAre({{"whole", is_whole}}, Unthrottled({target->pid()}), *target, [](const StackRow&) {});
+}
+
+// The frame pointer leaves out who has called the one that keeps none.
+TEST(WholeStacks, OfAFunctionThatKeepsNoFramePointerStaysAGuess) {
+  const std::unique_ptr<Target> target = Target::Start({"framed_but_one", "--seconds", "90"});
+  ASSERT_NE(target, nullptr);
+  const auto is_guess = [](const StackRow& row) {
+    return row.user->end == EndReason::kGuessedEnd && row.Calls({"framed_middle", "framed_inner", "framed_nap"});
+  };
+  RecordUntilThereAre({{"guess", is_guess}}, Unthrottled({target->pid()}), *target,
+                      [](const StackRow& row) { EXPECT_FALSE(row.complete() && row.Has("framed_nap")) << row.Text(); });
+}
+
 // A stack that makecontext has made: the function that entered it is not shown as caller.
 TEST(WholeStacks, OfContextsEndAtTheirBase) {
   const std::unique_ptr<Target> target = Target::Start({"far_stacks", "--seconds", "90", "marked"});
