@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtimes/hotspot/code_cache.h"
@@ -113,6 +114,29 @@ TEST_P(HotSpotMethods, InlinedOnesComeFirst) {
   EXPECT_THAT(methods.Compiled(blob, code + 0x11, /*exact=*/true), ElementsAre(inner_line, outer_line));
   EXPECT_THAT(methods.Compiled(blob, code + 0x21, /*exact=*/true), ElementsAre(outer_line));
   EXPECT_THAT(methods.Compiled(blob, code + 0x41, /*exact=*/true), IsEmpty());
+}
+
+// 191 is the first number of two bytes, since JDK 20; before, it was 192.
+TEST_P(HotSpotMethods, ScopesAreFoundWhereverTheyBegin) {
+  const uint64_t first = vm_.AddMethod({.name = "first"}), second = vm_.AddMethod({.name = "second"});
+  const bool is_new = GetParam() >= 20;
+  const std::vector<uint8_t> of_191 = is_new ? std::vector<uint8_t>{0xc0, 0x01} : std::vector<uint8_t>{0xbf};
+  const std::vector<uint8_t> of_192 = is_new ? std::vector<uint8_t>{0xc1, 0x01} : std::vector<uint8_t>{0xc0, 0x00};
+  const std::vector<uint8_t> of_255 = is_new ? std::vector<uint8_t>{0xc0, 0x02} : std::vector<uint8_t>{0xff, 0x00};
+  for (const auto& [at, number] : {std::pair(191, of_191), std::pair(192, of_192), std::pair(255, of_255)}) {
+    std::vector<uint8_t> scopes(static_cast<size_t>(at));
+    for (const uint8_t byte : {U5(0), U5(1), U5(1)}) scopes.push_back(byte);
+    const auto inner = static_cast<int32_t>(scopes.size());
+    scopes.insert(scopes.end(), number.begin(), number.end());
+    for (const uint8_t byte : {U5(2), U5(1)}) scopes.push_back(byte);
+    const uint64_t code =
+        vm_.AddBlob({.method = first, .pcs = {{0x20, inner}}, .scopes = scopes, .metadata = {first, second}});
+    const Methods methods = Named();
+    const std::vector<CodeLine> lines = methods.Compiled(BlobAt(code), code + 0x20, /*exact=*/false);
+    ASSERT_EQ(lines.size(), 2u) << at;
+    EXPECT_EQ(lines[0].function, "com.shop.Inventory.second") << at;
+    EXPECT_EQ(lines[1].function, "com.shop.Inventory.first") << at;
+  }
 }
 
 TEST_P(HotSpotMethods, ScopesThatGoInCirclesHaveNoName) {

@@ -13,8 +13,8 @@ constexpr int64_t kHasLineNumbers = 1;
 // The value of a field that has no sign.
 int64_t Index(std::optional<int64_t> value) { return value.value_or(0) & 0xffff; }
 
-// Numbers of one to five bytes, as compressedStream.hpp and unsigned5.hpp of OpenJDK pack them: digits of 6 bits above
-// the values of 1 to 192 that end one.
+// Numbers of one to five bytes, as compressedStream.hpp and unsigned5.hpp of OpenJDK pack them: the 64 largest bytes
+// have another one behind them.
 class CompressedStream {
  public:
   CompressedStream(const Memory& memory, uint64_t at, uint32_t excluded)
@@ -22,13 +22,13 @@ class CompressedStream {
 
   std::optional<uint8_t> Byte() { return memory_.ReadValue<uint8_t>(at_++); }
   std::optional<uint32_t> Unsigned() {
-    constexpr uint32_t kLow = 192;
+    const uint32_t low = 192 - excluded_;
     uint32_t value = 0;
     for (int shift = 0; shift <= 24; shift += 6) {
       const std::optional<uint8_t> byte = Byte();
       if (!byte) return std::nullopt;
       value += (*byte - excluded_) << shift;
-      if (*byte - excluded_ < kLow) break;
+      if (*byte - excluded_ < low) break;
     }
     return value;
   }
