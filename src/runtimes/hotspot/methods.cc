@@ -142,7 +142,7 @@ std::optional<CodeLine> Methods::Interpreted(uint64_t method, uint64_t bcp) cons
   return LineOf(method, static_cast<int64_t>(bcp - code));
 }
 
-std::optional<int64_t> Methods::ScopeAt(const Blob& blob, uint64_t pc, bool exact) const {
+std::optional<int64_t> Methods::ScopeAt(const Blob& blob, uint64_t pc) const {
   if (blob.pcs_end < blob.pcs) return std::nullopt;
   const uint64_t bytes = blob.pcs_end - blob.pcs;
   const uint64_t count = bytes / layout_.pc_desc_bytes;
@@ -151,37 +151,23 @@ std::optional<int64_t> Methods::ScopeAt(const Blob& blob, uint64_t pc, bool exac
   if (!memory_.Read(blob.pcs, descs)) return std::nullopt;
   const SpanMemory read(blob.pcs, descs);
   const auto wanted = static_cast<int64_t>(pc - blob.begin);
-  std::optional<int64_t> scope;
-  int64_t best = INT64_MAX;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t desc = blob.pcs + i * layout_.pc_desc_bytes;
-    const int64_t at = layout_.pc_desc_pc.Read(read, desc).value_or(-1);
-    const bool serves = exact ? at >= wanted && at < best : at == wanted;
-    if (!serves) continue;
-    best = at;
-    scope = layout_.pc_desc_scope.Read(read, desc);
+    if (layout_.pc_desc_pc.Read(read, desc) == wanted) return layout_.pc_desc_scope.Read(read, desc);
   }
-  return scope;
+  return 0;
 }
 
-std::vector<CodeLine> Methods::Compiled(const Blob& blob, uint64_t pc, bool exact) const {
+std::vector<CodeLine> Methods::ScopesFrom(const Blob& blob, int64_t scope) const {
   std::vector<CodeLine> lines;
-  const auto only_method = [&]() -> std::vector<CodeLine> {
-    const std::optional<CodeLine> line = LineOf(blob.method, std::nullopt);
-    return line ? std::vector<CodeLine>{*line} : std::vector<CodeLine>();
-  };
-  if (blob.kind == BlobKind::kNative) return only_method();
-  std::optional<int64_t> scope = ScopeAt(blob, pc, exact);
-  if (!scope) return {};
-  if (*scope == 0) return only_method();
-  while (*scope != 0) {
-    if (lines.size() >= kMaxInlined || *scope < 0) return {};
-    CompressedStream stream(memory_, blob.scopes + static_cast<uint64_t>(*scope), layout_.excluded_byte());
+  while (scope != 0) {
+    if (lines.size() >= kMaxInlined || scope < 0) return {};
+    CompressedStream stream(memory_, blob.scopes + static_cast<uint64_t>(scope), layout_.excluded_byte());
     const std::optional<uint32_t> sender = stream.Unsigned();
     const std::optional<uint32_t> index = stream.Unsigned();
     const std::optional<uint32_t> bci = stream.Unsigned();  // one more: that of an entry is -1
     // A function is inlined into one that was written before it.
-    if (!sender || !index || !bci || *index == 0 || *sender >= *scope) return {};
+    if (!sender || !index || !bci || *index == 0 || *sender >= scope) return {};
     const uint64_t entry = blob.metadata + (uint64_t{*index} - 1) * sizeof(uint64_t);
     const uint64_t method = memory_.ReadValue<uint64_t>(entry).value_or(0);
     const std::optional<CodeLine> line = LineOf(method, int64_t{*bci} - 1);
@@ -190,6 +176,17 @@ std::vector<CodeLine> Methods::Compiled(const Blob& blob, uint64_t pc, bool exac
     scope = *sender;
   }
   return lines;
+}
+
+std::vector<CodeLine> Methods::Compiled(const Blob& blob, uint64_t returns_to) const {
+  const bool is_native = blob.kind == BlobKind::kNative;
+  const std::optional<int64_t> scope = is_native || returns_to == 0 ? 0 : ScopeAt(blob, returns_to);
+  if (!scope) return {};
+  if (*scope != 0) return ScopesFrom(blob, *scope);
+  const std::optional<CodeLine> line = LineOf(blob.method, std::nullopt);
+  if (!line) return {};
+  if (is_native) return {*line};
+  return {{.function = std::string(kJavaInlined)}, *line};
 }
 
 }  // namespace offcpu
