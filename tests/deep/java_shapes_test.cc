@@ -21,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "tests/harness/harness.h"
+#include "tests/harness/java_homes.h"
 #include "tests/harness/load.h"
 
 namespace offcpu::integration {
@@ -88,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(With, JavaShapes,
                                                  {"-XX:ReservedCodeCacheSize=6m", "-XX:TieredStopAtLevel=1"}},
                                          Setting{"Serial", {"-XX:+UseSerialGC", "-Xmx64m"}},
                                          Setting{"Parallel", {"-XX:+UseParallelGC", "-Xmx64m"}},
-                                         Setting{"Z", {"-XX:+UseZGC", "-Xmx128m"}}),
+                                         Setting{"Z", {"-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC", "-Xmx128m"}}),
                          [](const auto& setting) { return setting.param.name; });
 
 // "Shapes.two:71" for each; of classes that the virtual machine makes itself, without the number that it has given
@@ -165,18 +166,15 @@ void ExpectOwnStacks(const Recording& recording, const Target& target) {
 }
 
 TEST_P(JavaShapes, AreThoseThatTheProgramHasSeenItself) {
-  size_t machines = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/usr/lib/jvm")) {
-    const std::string home = entry.path().string();
-    if (entry.is_symlink() || !std::filesystem::exists(home + "/bin/javac")) continue;
-    ++machines;
+  const std::vector<std::string> homes = JavaHomes();
+  if (homes.empty()) GTEST_SKIP() << "java is not installed";
+  for (const std::string& home : homes) {
     SCOPED_TRACE(home);
     ASSERT_TRUE(Compile(home));
     const Recording recording = RecordShapes(home);
     ASSERT_NE(target_, nullptr);
     ExpectOwnStacks(recording, *target_);
   }
-  if (machines == 0) GTEST_SKIP() << "java is not installed";
 }
 
 }  // namespace

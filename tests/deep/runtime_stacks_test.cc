@@ -20,6 +20,7 @@
 #include "symbolize/symbolizer.h"
 #include "tests/deep/comparison.h"
 #include "tests/harness/harness.h"
+#include "tests/harness/java_homes.h"
 #include "tests/harness/load.h"
 #include "tests/harness/real_program.h"
 
@@ -285,6 +286,14 @@ struct DumpedFrame {
   friend void PrintTo(const DumpedFrame& frame, std::ostream* out) { *out << frame.function << " " << frame.place; }
 };
 
+// Without the number that the virtual machine has given to a class that it has made itself: "J$$Lambda/0x0123.run". Up
+// to JDK 14 the number is only in its dumps, and no part of the class's name.
+std::string WithoutNumber(std::string function) {
+  const size_t slash = function.find('/');
+  if (slash != std::string::npos) function.erase(slash, function.find('.', slash) - slash);
+  return function;
+}
+
 // By tid: a line that begins with the thread's name in quotes and has its tid as nid, in hexadecimal or not, and a line
 // "\tat J.nested(J.java:4)" for each frame, with the module in front of the file.
 std::map<pid_t, std::vector<DumpedFrame>> ByJstack(const std::string& jstack, pid_t pid, size_t* nested) {
@@ -302,7 +311,7 @@ std::map<pid_t, std::vector<DumpedFrame>> ByJstack(const std::string& jstack, pi
     std::string place = line.substr(open + 1, line.rfind(')') - open - 1);
     place = place.substr(place.rfind('/') + 1);
     if (place.find(':') == std::string::npos) place.clear();
-    threads[tid].push_back({line.substr(4, open - 4), place});
+    threads[tid].push_back({WithoutNumber(line.substr(4, open - 4)), place});
     if (line.find("J.nested") != std::string::npos) ++*nested;
   }
   return threads;
@@ -316,7 +325,7 @@ std::vector<DumpedFrame> JavaFrames(const UserStack& stack) {
     if (code == nullptr) continue;
     for (const CodeLine& line : code->LinesAt(frame.address)) {
       if (line.function.find('.') == std::string::npos) continue;  // a stub
-      frames.push_back({line.function, line.line == 0 ? "" : absl::StrCat(line.file, ":", line.line)});
+      frames.push_back({WithoutNumber(line.function), line.line == 0 ? "" : absl::StrCat(line.file, ":", line.line)});
     }
   }
   return frames;
@@ -333,18 +342,15 @@ INSTANTIATE_TEST_SUITE_P(With, JavaStacks,
                                          JavaSetting{"CompilerForAll", "-Xcomp"},
                                          JavaSetting{"FirstCompiler", "-Xcomp -XX:TieredStopAtLevel=1"},
                                          JavaSetting{"FramePointers", "-Xcomp -XX:+PreserveFramePointer"},
-                                         JavaSetting{"AnotherCollector", "-XX:+UseZGC"}),
+                                         JavaSetting{"AnotherCollector",
+                                                     "-XX:+UnlockExperimentalVMOptions -XX:+UseZGC"}),
                          [](const auto& setting) { return setting.param.name; });
 
 // Holds of each Java virtual machine that is installed. All its threads that have Java's frames wait.
 TEST_P(JavaStacks, AreWholeAndThoseOfItsOwnDump) {
-  size_t machines = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/usr/lib/jvm")) {
-    const std::string home = entry.path().string();
-    const bool has_tools =
-        std::filesystem::exists(home + "/bin/javac") && std::filesystem::exists(home + "/bin/jstack");
-    if (entry.is_symlink() || !has_tools) continue;
-    ++machines;
+  const std::vector<std::string> homes = JavaHomes();
+  if (homes.empty()) GTEST_SKIP() << "java is not installed";
+  for (const std::string& home : homes) {
     SCOPED_TRACE(home);
     const RealProgram program = {"java", "",
                                  absl::StrCat("PATH=", home, "/bin:$PATH; ", kJava, GetParam().options, " J"), 20};
@@ -377,7 +383,6 @@ TEST_P(JavaStacks, AreWholeAndThoseOfItsOwnDump) {
     }
     EXPECT_GE(threads, 9u);
   }
-  if (machines == 0) GTEST_SKIP() << "java is not installed";
 }
 
 // Debian's musl has no tables. Behind the system call there is what gdb finds by the code: the function that has made

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtimes/hotspot/code_cache.h"
@@ -105,14 +106,49 @@ TEST_P(HotSpotMethods, InlinedOnesComeFirst) {
   const Blob blob = BlobAt(code);
   const CodeLine outer_line = {.function = "com.shop.Inventory.outer", .file = "Inventory.java", .line = 7};
   const CodeLine inner_line = {.function = "com.shop.Inventory.inner", .file = "Inventory.java", .line = 3};
-  EXPECT_THAT(methods.Compiled(blob, code + 0x20, /*exact=*/false), ElementsAre(inner_line, outer_line));
-  EXPECT_THAT(methods.Compiled(blob, code + 0x40, /*exact=*/false), ElementsAre(outer_line));
-  // No call returns there.
-  EXPECT_THAT(methods.Compiled(blob, code + 0x21, /*exact=*/false), IsEmpty());
-  // Code that was interrupted is of the functions of the next place.
-  EXPECT_THAT(methods.Compiled(blob, code + 0x11, /*exact=*/true), ElementsAre(inner_line, outer_line));
-  EXPECT_THAT(methods.Compiled(blob, code + 0x21, /*exact=*/true), ElementsAre(outer_line));
-  EXPECT_THAT(methods.Compiled(blob, code + 0x41, /*exact=*/true), IsEmpty());
+  EXPECT_THAT(methods.Compiled(blob, code + 0x20), ElementsAre(inner_line, outer_line));
+  EXPECT_THAT(methods.Compiled(blob, code + 0x40), ElementsAre(outer_line));
+}
+
+// The next scope may be that of another inlined function. A function of the virtual machine that needs no safepoint is
+// called without one.
+TEST_P(HotSpotMethods, WhereThereIsNoScopeOnlyTheCompiledMethodIsNamed) {
+  const uint64_t outer = vm_.AddMethod({.name = "outer", .lines = {0 << 3 | 7, 0}});
+  const uint64_t inner = vm_.AddMethod({.name = "inner", .lines = {0 << 3 | 3, 0}});
+  const uint64_t code = vm_.AddBlob({.method = outer,
+                                     .pcs = {{-1, 0}, {0x20, 4}, {0x40, 0}},  // the last one has no scope
+                                     .scopes = {0, U5(0), U5(1), U5(1), U5(1), U5(2), U5(1)},
+                                     .metadata = {outer, inner}});
+  const Methods methods = Named();
+  const Blob blob = BlobAt(code);
+  const auto is_outer = ElementsAre(CodeLine{.function = "[java: inlined functions not known]"},
+                                    CodeLine{.function = "com.shop.Inventory.outer", .file = "Inventory.java"});
+  constexpr uint64_t kInterrupted = 0;
+  for (const uint64_t place : {code + 0x1f, code + 0x21, code + 0x40, code + 0x41, kInterrupted})
+    EXPECT_THAT(methods.Compiled(blob, place), is_outer) << place - code;
+}
+
+// 191 is the first number of two bytes, since JDK 20; before, it was 192.
+TEST_P(HotSpotMethods, ScopesAreFoundWhereverTheyBegin) {
+  const uint64_t first = vm_.AddMethod({.name = "first"}), second = vm_.AddMethod({.name = "second"});
+  const bool is_new = GetParam() >= 20;
+  const std::vector<uint8_t> of_191 = is_new ? std::vector<uint8_t>{0xc0, 0x01} : std::vector<uint8_t>{0xbf};
+  const std::vector<uint8_t> of_192 = is_new ? std::vector<uint8_t>{0xc1, 0x01} : std::vector<uint8_t>{0xc0, 0x00};
+  const std::vector<uint8_t> of_255 = is_new ? std::vector<uint8_t>{0xc0, 0x02} : std::vector<uint8_t>{0xff, 0x00};
+  for (const auto& [at, number] : {std::pair(191, of_191), std::pair(192, of_192), std::pair(255, of_255)}) {
+    std::vector<uint8_t> scopes(static_cast<size_t>(at));
+    for (const uint8_t byte : {U5(0), U5(1), U5(1)}) scopes.push_back(byte);
+    const auto inner = static_cast<int32_t>(scopes.size());
+    scopes.insert(scopes.end(), number.begin(), number.end());
+    for (const uint8_t byte : {U5(2), U5(1)}) scopes.push_back(byte);
+    const uint64_t code =
+        vm_.AddBlob({.method = first, .pcs = {{0x20, inner}}, .scopes = scopes, .metadata = {first, second}});
+    const Methods methods = Named();
+    const std::vector<CodeLine> lines = methods.Compiled(BlobAt(code), code + 0x20);
+    ASSERT_EQ(lines.size(), 2u) << at;
+    EXPECT_EQ(lines[0].function, "com.shop.Inventory.second") << at;
+    EXPECT_EQ(lines[1].function, "com.shop.Inventory.first") << at;
+  }
 }
 
 TEST_P(HotSpotMethods, ScopesThatGoInCirclesHaveNoName) {
@@ -122,7 +158,7 @@ TEST_P(HotSpotMethods, ScopesThatGoInCirclesHaveNoName) {
                                      .scopes = {0, U5(1), U5(1), U5(1)},  // it is inlined into itself
                                      .metadata = {method}});
   const Methods methods = Named();
-  EXPECT_THAT(methods.Compiled(BlobAt(code), code + 0x20, /*exact=*/false), IsEmpty());
+  EXPECT_THAT(methods.Compiled(BlobAt(code), code + 0x20), IsEmpty());
 }
 
 // There is no memory for what a blob says of itself.
@@ -140,10 +176,10 @@ TEST_P(HotSpotMethods, TablesOfSoManyBytesAreRead) {
   const Methods methods(layout_, memory);
   Blob blob = {.begin = 0x1000, .end = 0x2000, .kind = BlobKind::kCompiled, .pcs = 0x8000};
   blob.pcs_end = blob.pcs + kMaxPcDescBytes + 16;
-  EXPECT_THAT(methods.Compiled(blob, 0x1020, /*exact=*/false), IsEmpty());
+  EXPECT_THAT(methods.Compiled(blob, 0x1020), IsEmpty());
   EXPECT_EQ(memory.bytes, 0u);
   blob.pcs_end = blob.pcs + kMaxPcDescBytes;
-  EXPECT_THAT(methods.Compiled(blob, 0x1020, /*exact=*/false), IsEmpty());
+  EXPECT_THAT(methods.Compiled(blob, 0x1020), IsEmpty());
   EXPECT_EQ(memory.bytes, kMaxPcDescBytes);
 }
 
@@ -151,7 +187,7 @@ TEST_P(HotSpotMethods, WrapperOfANativeOneIsNamedByIt) {
   const uint64_t method = vm_.AddMethod({.name = "park", .access = 0x101});
   const uint64_t code = vm_.AddBlob({.name = "native nmethod", .method = method});
   const Methods methods = Named();
-  EXPECT_THAT(methods.Compiled(BlobAt(code), code + 0x33, /*exact=*/false),
+  EXPECT_THAT(methods.Compiled(BlobAt(code), code + 0x33),
               ElementsAre(CodeLine{.function = "com.shop.Inventory.park", .file = "Inventory.java"}));
 }
 

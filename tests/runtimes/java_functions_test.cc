@@ -152,9 +152,9 @@ TEST_P(JavaFunctionsAfter, AnUnloadNamesTakeNoMoreRoomThanTheyAreLong) {
   const Blob blob = BlobAt(vm_.AddBlob(
       {.method = method, .pcs = {{0x20, static_cast<int32_t>(scope)}}, .scopes = scopes_, .metadata = {method}}));
   JavaFunctions once, twice;
-  once.Compiled(blob, blob.begin + 0x20, /*exact=*/false, 5);
-  twice.Compiled(blob, blob.begin + 0x20, /*exact=*/false, std::nullopt);
-  twice.Compiled(blob, blob.begin + 0x20, /*exact=*/false, 5);
+  once.Compiled(blob, blob.begin + 0x20, 5);
+  twice.Compiled(blob, blob.begin + 0x20, std::nullopt);
+  twice.Compiled(blob, blob.begin + 0x20, 5);
   Read(once);
   Read(twice);
   EXPECT_EQ(once.memory.bytes(), twice.memory.bytes());
@@ -176,10 +176,10 @@ TEST_P(JavaFunctionsAfter, AnUnloadWhatIsCompiledHasItsNameOnceItIsMetAgain) {
   const Blob blob = BlobAt(vm_.AddBlob(
       {.method = method, .pcs = {{0x20, static_cast<int32_t>(scope)}}, .scopes = scopes_, .metadata = {method}}));
   JavaFunctions functions;
-  const uint64_t number = functions.Compiled(blob, blob.begin + 0x20, /*exact=*/false, 4);
+  const uint64_t number = functions.Compiled(blob, blob.begin + 0x20, 4);
   Read(functions);
   EXPECT_EQ(NameOf(functions, number), kJavaUnloaded);
-  EXPECT_EQ(functions.Compiled(blob, blob.begin + 0x20, /*exact=*/false, 5), number);
+  EXPECT_EQ(functions.Compiled(blob, blob.begin + 0x20, 5), number);
   Read(functions);
   EXPECT_EQ(NameOf(functions, number), Inventory());
 }
@@ -197,7 +197,7 @@ TEST_P(JavaFunctionsOf, OneThatTakesAllReadsLeavesOthersToTheNextCall) {
       {.method = endless, .pcs = {{0x20, static_cast<int32_t>(scope)}}, .scopes = scopes_, .metadata = {endless}});
   JavaFunctions functions;
   const uint64_t before = functions.Interpreted(method, vm_.BytecodeOf(method), 0);
-  const uint64_t largest = functions.Compiled(BlobAt(code), code + 0x20, /*exact=*/false, 0);
+  const uint64_t largest = functions.Compiled(BlobAt(code), code + 0x20, 0);
   const uint64_t behind = functions.Interpreted(method, vm_.BytecodeOf(method) + 1, 0);
   functions.Read(layout_, vm_.memory(), NoUnloads);
   EXPECT_EQ(NameOf(functions, before), "com.shop.Inventory.reserve");

@@ -87,9 +87,9 @@ class HotSpotStack final : public MadeCode {
       }
       case BlobKind::kCompiled:
       case BlobKind::kNative: {
+        if (state.exact) return functions_->Compiled(blob, 0, unloads_);
         const uint64_t orig_pc = state.sp + static_cast<uint64_t>(int64_t{blob.orig_pc});
-        const uint64_t pc = IsDeoptimized(blob, state) ? word(orig_pc) : state.pc;
-        return functions_->Compiled(blob, pc, state.exact, unloads_);
+        return functions_->Compiled(blob, IsDeoptimized(blob, state) ? word(orig_pc) : state.pc, unloads_);
       }
       case BlobKind::kStubs:
       case BlobKind::kContinuation:

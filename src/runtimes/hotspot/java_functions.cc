@@ -22,9 +22,9 @@ uint64_t JavaFunctions::Interpreted(uint64_t method, uint64_t bcp, std::optional
   return Intern({.kind = Kind::kInterpreted, .code = method, .place = bcp}, nullptr, unloads, {});
 }
 
-uint64_t JavaFunctions::Compiled(const Blob& blob, uint64_t pc, bool exact, std::optional<uint64_t> unloads) {
-  return Intern({.kind = Kind::kCompiled, .exact = exact, .code = blob.at, .place = pc, .compile_id = blob.compile_id},
-                &blob, unloads, {});
+uint64_t JavaFunctions::Compiled(const Blob& blob, uint64_t returns_to, std::optional<uint64_t> unloads) {
+  return Intern({.kind = Kind::kCompiled, .code = blob.at, .place = returns_to, .compile_id = blob.compile_id}, &blob,
+                unloads, {});
 }
 
 uint64_t JavaFunctions::Stub(const Blob& blob, bool is_call_stub) {
@@ -115,7 +115,7 @@ JavaFunctions::Reading JavaFunctions::Read(const Wanted& wanted, const Methods& 
     return reading;
   }
   const std::optional<Blob> now = cache.Find(wanted.blob.begin);
-  if (now && *now == wanted.blob) reading.lines = methods.Compiled(wanted.blob, wanted.key.place, wanted.key.exact);
+  if (now && *now == wanted.blob) reading.lines = methods.Compiled(wanted.blob, wanted.key.place);
   return reading;
 }
 

@@ -46,7 +46,7 @@ class JavaFunctions final : public RuntimeCode {
   static constexpr uint64_t kNoRoom = 0;
   static constexpr uint64_t kUnloaded = 1;  // those that may be others by the time their names could be read
   uint64_t Interpreted(uint64_t method, uint64_t bcp, std::optional<uint64_t> unloads);
-  uint64_t Compiled(const Blob& blob, uint64_t pc, bool exact, std::optional<uint64_t> unloads);
+  uint64_t Compiled(const Blob& blob, uint64_t returns_to, std::optional<uint64_t> unloads);  // see Methods
   uint64_t Stub(const Blob& blob, bool is_call_stub);
 
   // Reads the names of what walks have met since the last call, and checks that known names still hold: so many, and
@@ -64,15 +64,14 @@ class JavaFunctions final : public RuntimeCode {
   enum class Kind : uint8_t { kInterpreted, kCompiled, kStub };
   struct Key {
     Kind kind = Kind::kStub;
-    bool exact = false;
     uint64_t code = 0;   // Method*, or the blob
-    uint64_t place = 0;  // bcp, or pc
+    uint64_t place = 0;  // bcp, or what a call returns to
     int32_t compile_id = 0;
 
     bool operator==(const Key&) const = default;
     template <typename H>
     friend H AbslHashValue(H h, const Key& key) {
-      return H::combine(std::move(h), key.kind, key.exact, key.code, key.place, key.compile_id);
+      return H::combine(std::move(h), key.kind, key.code, key.place, key.compile_id);
     }
   };
   struct Function {

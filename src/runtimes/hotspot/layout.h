@@ -1,7 +1,7 @@
-// Where a HotSpot virtual machine keeps what its stacks are walked and named by (tried: JDK 17, 25): the code cache's
-// blobs, methods, and the tables that lead from an instruction to the methods inlined there. Worked out from the
-// virtual machine's own tables, by name, so that a build that says something else in a known form is served, too; one
-// that leaves out what is needed is refused by the name that is missing. A plain value.
+// Where a HotSpot virtual machine keeps what its stacks are walked and named by (tried: JDK 11, 17, 21, 25): the code
+// cache's blobs, methods, and the tables that lead from an instruction to the methods inlined there. Worked out from
+// the virtual machine's own tables, by name, so that a build that says something else in a known form is served, too;
+// one that leaves out what is needed is refused by the name that is missing. A plain value.
 //
 // A few facts stand in no table: the words of an interpreter's frame and of the call stub's. They are the same in all
 // of the versions tried on x86-64 (frame_x86.hpp, stubGenerator_x86_64.cpp of OpenJDK); where a table has a number

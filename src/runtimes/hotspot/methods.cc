@@ -13,8 +13,8 @@ constexpr int64_t kHasLineNumbers = 1;
 // The value of a field that has no sign.
 int64_t Index(std::optional<int64_t> value) { return value.value_or(0) & 0xffff; }
 
-// Numbers of one to five bytes, as compressedStream.hpp and unsigned5.hpp of OpenJDK pack them: digits of 6 bits above
-// the values of 1 to 192 that end one.
+// Numbers of one to five bytes, as compressedStream.hpp and unsigned5.hpp of OpenJDK pack them: the 64 largest bytes
+// have another one behind them.
 class CompressedStream {
  public:
   CompressedStream(const Memory& memory, uint64_t at, uint32_t excluded)
@@ -22,13 +22,13 @@ class CompressedStream {
 
   std::optional<uint8_t> Byte() { return memory_.ReadValue<uint8_t>(at_++); }
   std::optional<uint32_t> Unsigned() {
-    constexpr uint32_t kLow = 192;
+    const uint32_t low = 192 - excluded_;
     uint32_t value = 0;
     for (int shift = 0; shift <= 24; shift += 6) {
       const std::optional<uint8_t> byte = Byte();
       if (!byte) return std::nullopt;
       value += (*byte - excluded_) << shift;
-      if (*byte - excluded_ < kLow) break;
+      if (*byte - excluded_ < low) break;
     }
     return value;
   }
@@ -142,7 +142,7 @@ std::optional<CodeLine> Methods::Interpreted(uint64_t method, uint64_t bcp) cons
   return LineOf(method, static_cast<int64_t>(bcp - code));
 }
 
-std::optional<int64_t> Methods::ScopeAt(const Blob& blob, uint64_t pc, bool exact) const {
+std::optional<int64_t> Methods::ScopeAt(const Blob& blob, uint64_t pc) const {
   if (blob.pcs_end < blob.pcs) return std::nullopt;
   const uint64_t bytes = blob.pcs_end - blob.pcs;
   const uint64_t count = bytes / layout_.pc_desc_bytes;
@@ -151,37 +151,23 @@ std::optional<int64_t> Methods::ScopeAt(const Blob& blob, uint64_t pc, bool exac
   if (!memory_.Read(blob.pcs, descs)) return std::nullopt;
   const SpanMemory read(blob.pcs, descs);
   const auto wanted = static_cast<int64_t>(pc - blob.begin);
-  std::optional<int64_t> scope;
-  int64_t best = INT64_MAX;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t desc = blob.pcs + i * layout_.pc_desc_bytes;
-    const int64_t at = layout_.pc_desc_pc.Read(read, desc).value_or(-1);
-    const bool serves = exact ? at >= wanted && at < best : at == wanted;
-    if (!serves) continue;
-    best = at;
-    scope = layout_.pc_desc_scope.Read(read, desc);
+    if (layout_.pc_desc_pc.Read(read, desc) == wanted) return layout_.pc_desc_scope.Read(read, desc);
   }
-  return scope;
+  return 0;
 }
 
-std::vector<CodeLine> Methods::Compiled(const Blob& blob, uint64_t pc, bool exact) const {
+std::vector<CodeLine> Methods::ScopesFrom(const Blob& blob, int64_t scope) const {
   std::vector<CodeLine> lines;
-  const auto only_method = [&]() -> std::vector<CodeLine> {
-    const std::optional<CodeLine> line = LineOf(blob.method, std::nullopt);
-    return line ? std::vector<CodeLine>{*line} : std::vector<CodeLine>();
-  };
-  if (blob.kind == BlobKind::kNative) return only_method();
-  std::optional<int64_t> scope = ScopeAt(blob, pc, exact);
-  if (!scope) return {};
-  if (*scope == 0) return only_method();
-  while (*scope != 0) {
-    if (lines.size() >= kMaxInlined || *scope < 0) return {};
-    CompressedStream stream(memory_, blob.scopes + static_cast<uint64_t>(*scope), layout_.excluded_byte());
+  while (scope != 0) {
+    if (lines.size() >= kMaxInlined || scope < 0) return {};
+    CompressedStream stream(memory_, blob.scopes + static_cast<uint64_t>(scope), layout_.excluded_byte());
     const std::optional<uint32_t> sender = stream.Unsigned();
     const std::optional<uint32_t> index = stream.Unsigned();
     const std::optional<uint32_t> bci = stream.Unsigned();  // one more: that of an entry is -1
     // A function is inlined into one that was written before it.
-    if (!sender || !index || !bci || *index == 0 || *sender >= *scope) return {};
+    if (!sender || !index || !bci || *index == 0 || *sender >= scope) return {};
     const uint64_t entry = blob.metadata + (uint64_t{*index} - 1) * sizeof(uint64_t);
     const uint64_t method = memory_.ReadValue<uint64_t>(entry).value_or(0);
     const std::optional<CodeLine> line = LineOf(method, int64_t{*bci} - 1);
@@ -190,6 +176,17 @@ std::vector<CodeLine> Methods::Compiled(const Blob& blob, uint64_t pc, bool exac
     scope = *sender;
   }
   return lines;
+}
+
+std::vector<CodeLine> Methods::Compiled(const Blob& blob, uint64_t returns_to) const {
+  const bool is_native = blob.kind == BlobKind::kNative;
+  const std::optional<int64_t> scope = is_native || returns_to == 0 ? 0 : ScopeAt(blob, returns_to);
+  if (!scope) return {};
+  if (*scope != 0) return ScopesFrom(blob, *scope);
+  const std::optional<CodeLine> line = LineOf(blob.method, std::nullopt);
+  if (!line) return {};
+  if (is_native) return {*line};
+  return {{.function = std::string(kJavaInlined)}, *line};
 }
 
 }  // namespace offcpu

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "process/memory.h"
@@ -22,6 +23,11 @@ inline constexpr size_t kMaxSymbolBytes = 4096;     // of the name of a class, a
 inline constexpr size_t kMaxInlined = 256;          // functions of one instruction
 inline constexpr size_t kMaxPcDescBytes = 1 << 20;  // of one method
 inline constexpr size_t kMaxLineEntries = 1 << 16;  // of one method
+
+// Stands for what may be inlined in a compiled method at an instruction for which the virtual machine keeps no scope:
+// one that was interrupted, or has called a function that never stops at a safepoint. The scopes before and behind it
+// are often those of other functions.
+inline constexpr std::string_view kJavaInlined = "[java: inlined functions not known]";
 
 // What stays the same as long as the method does: another class at the same place has another one.
 struct MethodIdentity {
@@ -42,17 +48,19 @@ class Methods {
   std::optional<MethodIdentity> Identify(uint64_t method) const;
   // The function that an interpreter runs at the byte code `bcp`. Nothing: it is none of that method.
   std::optional<CodeLine> Interpreted(uint64_t method, uint64_t bcp) const;
-  // Those of an instruction of a method's blob, innermost first. `exact`: it was interrupted there, and the functions
-  // are those of the next place that the blob tells of; else it is what a call returns to. Empty: they are not known.
-  std::vector<CodeLine> Compiled(const Blob& blob, uint64_t pc, bool exact) const;
+  // Those of a method's blob where a call returns to `returns_to`, innermost first; 0: the blob was interrupted. Where
+  // the virtual machine keeps no scope, they are kJavaInlined and the method. Empty: they are not known.
+  std::vector<CodeLine> Compiled(const Blob& blob, uint64_t returns_to) const;
 
  private:
   std::optional<CodeLine> LineOf(uint64_t method, std::optional<int64_t> bci) const;
   std::optional<std::string> SymbolAt(uint64_t symbol) const;
   std::optional<std::string> PoolSymbol(uint64_t constants, int64_t index) const;
   uint32_t LineNumber(uint64_t const_method, int64_t bci) const;
-  // The offset of the scope at `pc`; nothing: the blob does not tell of it.
-  std::optional<int64_t> ScopeAt(const Blob& blob, uint64_t pc, bool exact) const;
+  // The offset of the scope at `pc`; 0: the blob has none there. Nothing: its table is damaged.
+  std::optional<int64_t> ScopeAt(const Blob& blob, uint64_t pc) const;
+  // The method of that scope, and those that it is inlined into.
+  std::vector<CodeLine> ScopesFrom(const Blob& blob, int64_t scope) const;
 
   const HotSpotLayout& layout_;
   const Memory& memory_;
