@@ -43,7 +43,7 @@ typedef __s32 int32_t;
 #define WIRE_GLOBS 16
 #define WIRE_CGROUPS 16
 #define WIRE_SENT_PLACES 4096	    /* where an id is noted that programs in NMIs have sent: its remainder */
-#define WIRE_LINKS 4		    /* of a chain of wakers */
+#define WIRE_WAKERS 4		    /* of a chain of wakers */
 #define WIRE_USER_ROW_BUCKETS 16384 /* powers of 2 */
 #define WIRE_USER_STACK_BUCKETS 16384
 #define WIRE_USER_MEMOS 128   /* of a CPU, a power of 2, as the next two are */
@@ -119,7 +119,7 @@ struct wire_interval {
 };
 WIRE_ASSERT(sizeof(struct wire_interval) == 128);
 
-/* Intervals that are alike, in one column of time and in one window, each with its user stack walked and
+/* Intervals that are alike, in one time bucket and in one window, each with its user stack walked and
  * shorter than WIRE_SUM_MOST_NS. */
 struct wire_sum {
 	struct wire_interval interval; /* its type is WIRE_SUM; its times are sums, `end_ns` is the last
@@ -146,24 +146,24 @@ struct wire_sample {
 WIRE_ASSERT(sizeof(struct wire_sample) == 88);
 
 /* Who ended a wait: a thread, or an interrupt, of which only the kernel stack is known. */
-struct wire_link {
+struct wire_waker {
 	uint64_t at_ns;	       /* CLOCK_MONOTONIC */
 	uint64_t kernel_stack; /* id */
 	uint64_t cookie;       /* as in wire_interval, and no_user too */
 	struct wire_process process;
 	uint32_t no_user;
-	uint32_t flags; /* WIRE_LINK_INTERRUPT */
+	uint32_t flags; /* WIRE_WAKER_INTERRUPT */
 	char comm[WIRE_COMM_BYTES];
 };
-WIRE_ASSERT(sizeof(struct wire_link) == 72);
-#define WIRE_LINK_INTERRUPT 1
+WIRE_ASSERT(sizeof(struct wire_waker) == 72);
+#define WIRE_WAKER_INTERRUPT 1
 
 /* An interval of which it is known who ended the wait. */
 struct wire_woken_interval {
 	struct wire_interval interval; /* its type is WIRE_WOKEN_INTERVAL */
-	uint32_t count;		       /* links that follow, at least one and at most WIRE_LINKS */
+	uint32_t count;		       /* wakers that follow, at least one and at most WIRE_WAKERS */
 	uint32_t reserved;
-	/* struct wire_link links[count]: the waker, then who had woken it, and so on */
+	/* struct wire_waker wakers[count]: the waker, then who had woken it, and so on */
 };
 WIRE_ASSERT(sizeof(struct wire_woken_interval) == 136);
 
@@ -329,14 +329,15 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_JOINED_AWAY, /* came to be recorded while off the CPU; time only with accounts */
 	WIRE_LOSSES,
 
-	WIRE_COUNT_NOT_DRAWN = WIRE_LOSSES, /* short, and stood for by the weight of those that were drawn */
-	WIRE_COUNT_NO_STORAGE,		    /* the length is not known: no time */
-	WIRE_COUNT_UNSEEN,		    /* left a CPU; asked for, but in no pid namespace that we see */
-	WIRE_COUNT_ARRIVAL_UNTOLD,	    /* nothing but the length of the wait is known */
-	WIRE_COUNT_CLOCK_BACKWARDS,	    /* counted as 0 ns */
-	WIRE_COUNT_KERNEL_STACK_FAILED,	    /* the interval is kept, without a kernel stack */
-	WIRE_COUNT_NO_SCRATCH,		    /* the same */
-	WIRE_COUNT_KERNEL_WALKED,	    /* a kernel stack, by the kernel's rows */
+	WIRE_COUNT_NOT_SAMPLED =
+		WIRE_LOSSES,		/* short, and stood for by the weight of those that were sampled */
+	WIRE_COUNT_NO_STORAGE,		/* the length is not known: no time */
+	WIRE_COUNT_UNSEEN,		/* left a CPU; asked for, but in no pid namespace that we see */
+	WIRE_COUNT_ARRIVAL_UNTOLD,	/* nothing but the length of the wait is known */
+	WIRE_COUNT_CLOCK_BACKWARDS,	/* counted as 0 ns */
+	WIRE_COUNT_KERNEL_STACK_FAILED, /* the interval is kept, without a kernel stack */
+	WIRE_COUNT_NO_SCRATCH,		/* the same */
+	WIRE_COUNT_KERNEL_WALKED,	/* a kernel stack, by the kernel's rows */
 	WIRE_COUNT_KERNEL_NOT_WALKED,	/* likewise, and it could not: the kernel's helper told the stack */
 	WIRE_COUNT_KERNEL_WALK_DIFFERS, /* from what the helper tells: no more walks */
 	WIRE_COUNT_USER_WALKED,		/* a user stack, by rows that the walker has told */
@@ -418,7 +419,7 @@ WIRE_ASSERT(sizeof(struct wire_task) == 48);
 struct wire_thread {
 	struct wire_process process;
 	uint64_t switches; /* see wire_interval */
-	uint64_t cookie;   /* of its stay, if a capture is pending; 0: none */
+	uint64_t cookie;   /* of its kernel entry, if a capture is pending; 0: none */
 	/* The stamp of its last leaving, scheduler's clock. Frozen when recording ends; 0: none. */
 	uint64_t out_ns;
 	uint64_t out_run_delay;
@@ -538,7 +539,7 @@ WIRE_ASSERT(sizeof(struct wire_timing) == 24);
  * and the rest. */
 struct wire_cpu {
 	uint64_t random;		 /* state of its random numbers; 0: not begun */
-	struct wire_counter passed_over; /* at sched_switch: a part of WIRE_COUNT_NOT_DRAWN */
+	struct wire_counter passed_over; /* at sched_switch: a part of WIRE_COUNT_NOT_SAMPLED */
 	uint32_t told_tid;		 /* whose arrival is over since sched_switch; 0: nobody's */
 	uint32_t sampled_tid;		 /* whose wait sched_switch has sampled; 0: nobody's */
 	uint64_t sampled_ns;		 /* and with which T */

@@ -116,7 +116,7 @@ class ProgressLine {
     }
     std::fprintf(stderr, "\rrecording %lld s: %llu intervals, %llu rows, %llu lost; Ctrl-C ends it\033[K",
                  static_cast<long long>(seconds), static_cast<unsigned long long>(progress.intervals),
-                 static_cast<unsigned long long>(progress.stacks), static_cast<unsigned long long>(progress.drops));
+                 static_cast<unsigned long long>(progress.stacks), static_cast<unsigned long long>(progress.losses));
   }
   void Clear() const {
     if (shown_) std::fputs("\r\033[K", stderr);
@@ -187,7 +187,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
   if (!config.ok()) return Fail(config.status());
   config->service_names = WritesOtlp(flags.outputs);
   constexpr uint64_t kUsualLengthNs = 60'000'000'000;  // of a recording that somebody ends
-  config->column_ns = TimeTable::ColumnFor(*length_ns != 0 ? *length_ns : kUsualLengthNs);
+  config->bucket_ns = TimeTable::BucketNsFor(*length_ns != 0 ? *length_ns : kUsualLengthNs);
 
   const EndSignals signals;
   std::optional<Child> child;

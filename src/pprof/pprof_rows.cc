@@ -13,7 +13,7 @@
 #include "labels/stack_labels.h"
 #include "perftools/profile.pb.h"
 #include "pprof/pprof_labels.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 
 namespace offcpu {
 namespace {
@@ -62,12 +62,12 @@ void PprofRows::ReadAnyLabel(std::string_view key, std::string_view text, int64_
 
 // `key` begins with kWakerLabel.
 void PprofRows::ReadWakerLabel(std::string_view key, std::string_view text, int64_t number, Labels* labels) {
-  for (size_t link = kMaxLinks; link-- > 0;) {
-    const std::string name = WakerLabel(link);
-    const std::string prefix = WakerPrefix(link);
+  for (size_t i = kMaxWakers; i-- > 0;) {
+    const std::string name = WakerLabel(i);
+    const std::string prefix = WakerPrefix(i);
     if (key != name && !key.starts_with(prefix)) continue;
     const std::string_view rest = key == name ? "" : key.substr(prefix.size());
-    WakerLabels& waker = labels->wakers[link];
+    WakerLabels& waker = labels->wakers[i];
     if (rest.empty()) {
       waker.name = text;
     } else {
@@ -93,7 +93,7 @@ absl::StatusOr<PprofRows::Labels> PprofRows::ReadLabels(const Message& sample) {
   }
   const absl::Status status = ReadDetails(sample.details(), &labels);
   if (!status.ok()) return status;
-  while (labels.links < kMaxLinks && !labels.wakers[labels.links].name.empty()) ++labels.links;
+  while (labels.named_wakers < kMaxWakers && !labels.wakers[labels.named_wakers].name.empty()) ++labels.named_wakers;
   return labels;
 }
 
@@ -104,12 +104,12 @@ absl::Status PprofRows::ReadDetails(const Message& details, Labels* labels) {
   labels->ns_error = details.time_error();
   labels->blocked_error = details.blocked_error();
   labels->runnable_error = details.runnable_error();
-  labels->draws = details.draws();
+  labels->sampled = details.draws();
   labels->times = details.times();
   const absl::StatusOr<std::string_view> unwind = tables_.String(details.unwind());
   if (!unwind.ok()) return unwind.status();
   labels->unwind = *unwind;
-  for (int i = 0; i < details.waker_unwind_size() && i < static_cast<int>(kMaxLinks); ++i) {
+  for (int i = 0; i < details.waker_unwind_size() && i < static_cast<int>(kMaxWakers); ++i) {
     const absl::StatusOr<std::string_view> of_waker = tables_.String(details.waker_unwind(i));
     if (!of_waker.ok()) return of_waker.status();
     labels->wakers[static_cast<size_t>(i)].unwind = *of_waker;
@@ -127,7 +127,7 @@ absl::Status PprofRows::CheckAnyLabels(const AnyLabels& labels) {
 absl::Status PprofRows::CheckLabels(const Labels& labels) {
   if (absl::Status status = CheckAnyLabels(labels); !status.ok()) return status;
   for (const int64_t number : {labels.max_ns, labels.count_error, labels.ns_error, labels.blocked_error,
-                               labels.runnable_error, labels.draws}) {
+                               labels.runnable_error, labels.sampled}) {
     if (number < 0) return DamagedRow("a negative number");
   }
   for (const WakerLabels& waker : labels.wakers) {
@@ -145,7 +145,7 @@ void PprofRows::SetErrors(const Labels& labels, ProfileRow* row) {
   row->ns_variance = square(labels.ns_error);
   row->blocked_variance = square(has_parts || row->blocked_ns == 0 ? labels.blocked_error : labels.ns_error);
   row->runnable_variance = square(has_parts || row->runnable_ns == 0 ? labels.runnable_error : labels.ns_error);
-  row->draws = static_cast<uint64_t>(labels.draws);
+  row->sampled = static_cast<uint64_t>(labels.sampled);
 }
 
 absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* row) {
@@ -163,18 +163,18 @@ absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* 
 
 // They are all that the row has, or there are none.
 absl::Status PprofRows::ReadTimes(const std::string& times, ProfileRow* row) const {
-  if (times.empty() || profile_.times.column_ns == 0) return absl::OkStatus();
-  const std::optional<std::vector<TimeSlice>> slices = UnpackTimes(times);
+  if (times.empty() || profile_.times.bucket_ns == 0) return absl::OkStatus();
+  const std::optional<std::vector<TimeBucket>> buckets = UnpackTimes(times);
   constexpr char kOthers[] = "times that are not those of its values";
-  if (!slices.has_value()) return DamagedRow(kOthers);
-  TimeSlice left = TimeSlice::Of(0, *row);
-  for (const TimeSlice& slice : *slices) {
-    for (const auto figure : kSliceFigures) {
-      if (slice.*figure > left.*figure) return DamagedRow(kOthers);
-      left.*figure -= slice.*figure;
+  if (!buckets.has_value()) return DamagedRow(kOthers);
+  TimeBucket left = TimeBucket::Of(0, *row);
+  for (const TimeBucket& bucket : *buckets) {
+    for (const auto figure : kBucketFigures) {
+      if (bucket.*figure > left.*figure) return DamagedRow(kOthers);
+      left.*figure -= bucket.*figure;
     }
   }
-  for (const auto figure : kSliceFigures) {
+  for (const auto figure : kBucketFigures) {
     if (left.*figure != 0) return DamagedRow(kOthers);
   }
   row->times = times;
@@ -202,8 +202,8 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   if (!kind.has_value()) return DamagedRow("an unknown kind of wait");
   const std::optional<int32_t> syscall = SystemCallNumber(labels->text(RowLabel::kSystemCall));
   if (!syscall.has_value()) return DamagedRow("an unknown system call");
-  const auto split =
-      stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())}, labels->links);
+  const auto split = stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())},
+                                   labels->named_wakers);
   if (!split.ok()) return split.status();
   const auto stacks = stacks_.Intern(split->front(), *labels);
   if (!stacks.ok()) return stacks.status();
@@ -218,7 +218,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   const absl::StatusOr<uint32_t> control_group = InternControlGroup(labels->text(RowLabel::kControlGroup));
   if (!control_group.ok()) return control_group.status();
   row.control_group = *control_group;
-  if (labels->links != 0) {
+  if (labels->named_wakers != 0) {
     const absl::StatusOr<uint32_t> waker = InternWaker(*labels, *split);
     if (!waker.ok()) return waker.status();
     row.waker = *waker;
@@ -242,14 +242,14 @@ absl::StatusOr<uint32_t> PprofRows::InternWaker(const Labels& labels,
     const bool interrupt = waker.is_one_of(kInterrupt);
     const auto found = interrupt ? stacks_.InternInterrupt(stacks[i + 1], waker) : stacks_.Intern(stacks[i + 1], waker);
     if (!found.ok()) return found.status();
-    WakerLink& link = chain.emplace_back();
-    link = {.interrupt = interrupt, .kernel_stack = found->kernel, .user_stack = found->user};
+    Waker& entry = chain.emplace_back();
+    entry = {.interrupt = interrupt, .kernel_stack = found->kernel, .user_stack = found->user};
     bytes += found->bytes + waker.name.size() + waker.bytes();
     if (interrupt) continue;
     const absl::StatusOr<uint32_t> process = InternProcess(waker);
     if (!process.ok()) return process.status();
-    link.process = *process;
-    link.comm = InternComm(waker.name);
+    entry.process = *process;
+    entry.comm = InternComm(waker.name);
   }
   if (absl::Status status = shown_.Take(bytes); !status.ok()) return status;
   const auto [it, inserted] = waker_index_.try_emplace(chain, static_cast<uint32_t>(profile_.wakers.size() + 1));

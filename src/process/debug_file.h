@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "process/credentials.h"
+#include "os/credentials.h"
 #include "process/elf/file.h"
 #include "process/module.h"
 #include "process/trusted_file.h"

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "os/proc_file.h"
 #include "process/memory.h"
-#include "process/proc_file.h"
 
 namespace offcpu {
 

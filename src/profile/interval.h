@@ -8,13 +8,13 @@
 
 #include "absl/container/inlined_vector.h"
 #include "profile/profile.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 
 namespace offcpu {
 
-// Who ended it; as WakerLink, but that its user stack comes with a capture too.
+// Who ended it; as Waker has it, but its user stack comes with a capture too.
 struct IntervalWaker {
-  WakerLink link;
+  Waker in_profile;
   bool has_user_stack = false;  // as in Interval, as the next two are
   uint64_t cookie = 0;          // 0 for an interrupt
   NoUserStack missing = NoUserStack::kNone;
@@ -28,7 +28,7 @@ using Stretches = absl::InlinedVector<Stretch, 1>;
 struct Interval {
   ProfileRow row;                            // its user stack and its waker are the joiner's to find out
   bool has_user_stack = false;               // that of the row is known already: the next two say nothing
-  uint64_t cookie = 0;                       // the stay whose capture brings the user stack
+  uint64_t cookie = 0;                       // the kernel entry whose capture brings the user stack
   NoUserStack missing = NoUserStack::kNone;  // kNone iff `cookie` is not 0; else why there will be no capture
   std::vector<IntervalWaker> wakers;         // see WakerChain; empty: not known, or nobody had to end it
   Stretches when;

@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 
 namespace offcpu {
 namespace {
 
 // Times are of all that a row has, or not known.
 std::string JoinedTimes(const std::string& a, const std::string& b) {
-  TimeSlices all;
+  TimeBuckets all;
   for (const std::string* times : {&a, &b}) {
-    const std::optional<std::vector<TimeSlice>> slices = UnpackTimes(*times);
-    if (times->empty() || !slices.has_value()) return "";
-    for (const TimeSlice& slice : *slices) all.Add(slice);
+    const std::optional<std::vector<TimeBucket>> buckets = UnpackTimes(*times);
+    if (times->empty() || !buckets.has_value()) return "";
+    for (const TimeBucket& bucket : *buckets) all.Add(bucket);
   }
   return PackTimes(all, 0, 0);
 }
@@ -62,7 +62,7 @@ void JoinLostStacks(NamedProfile& profile) {
   const auto first = static_cast<uint32_t>(std::find_if(stacks.begin(), stacks.end(), is_lost) - stacks.begin());
   const auto join = [&](uint32_t& stack) { stack = stacks[stack].is_lost() ? first : stack; };
   for (WakerChain& chain : profile.wakers) {
-    for (WakerLink& link : chain) join(link.kernel_stack);
+    for (Waker& waker : chain) join(waker.kernel_stack);
   }
   const std::vector<uint32_t> chains = JoinChains(profile.wakers);
   for (NamedRow& row : profile.rows) {

@@ -125,7 +125,7 @@ class Merger {
     row.comm = Comm(row.comm);
     row.kernel_stack = Kernel(row.kernel_stack);
     row.user_stack = User(row.user_stack);
-    row.waker = Waker(row.waker);
+    row.waker = WakerOf(row.waker);
     row.control_group = ControlGroup(row.control_group);
     const auto [it, inserted] = rows_.try_emplace(row.key(), profile_.rows.size());
     times_.Add(*window_, row, it->second);
@@ -204,17 +204,17 @@ class Merger {
   }
 
   // As RowKey::waker.
-  uint32_t Waker(uint32_t in_window) {
+  uint32_t WakerOf(uint32_t in_window) {
     if (in_window == 0) return 0;
     uint32_t& index = wakers_[in_window - 1];
     if (index != kNone) return index;
     WakerChain chain = window_->wakers[in_window - 1];
-    for (WakerLink& link : chain) {
-      link.kernel_stack = Kernel(link.kernel_stack);
-      link.user_stack = User(link.user_stack);
-      if (link.interrupt) continue;
-      link.process = Process(link.process);
-      link.comm = Comm(link.comm);
+    for (Waker& waker : chain) {
+      waker.kernel_stack = Kernel(waker.kernel_stack);
+      waker.user_stack = User(waker.user_stack);
+      if (waker.interrupt) continue;
+      waker.process = Process(waker.process);
+      waker.comm = Comm(waker.comm);
     }
     index = Intern(chain, chain, waker_index_, profile_.wakers) + 1;
     return index;
@@ -271,7 +271,7 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   }
   if (to.sample_ns == 0 || (from.sample_ns != 0 && from.sample_ns < to.sample_ns)) to.sample_ns = from.sample_ns;
   to.sample_most_ns = std::max(to.sample_most_ns, from.sample_most_ns);
-  to.not_drawn += from.not_drawn;
+  to.not_sampled += from.not_sampled;
   to.oncpu_period_ns = std::max(to.oncpu_period_ns, from.oncpu_period_ns);
   to.oncpu_samples += from.oncpu_samples;
   to.suspended_ns += from.suspended_ns;
@@ -283,19 +283,19 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   to.host_cpu_ns += from.host_cpu_ns;
   to.cpu_budget_ppm = std::max(to.cpu_budget_ppm, from.cpu_budget_ppm);
   to.run_queue.Add(from.run_queue);
-  AddDrops(from.drops, to.drops);
+  AddLosses(from.losses, to.losses);
 }
 
-void AddDrop(const Drop& drop, std::vector<Drop>& to) {
-  const auto is_same = [&drop](const Drop& other) { return other.reason == drop.reason; };
+void AddLoss(const Loss& loss, std::vector<Loss>& to) {
+  const auto is_same = [&loss](const Loss& other) { return other.reason == loss.reason; };
   const auto known = std::find_if(to.begin(), to.end(), is_same);  // there are a few dozen reasons
-  if (known == to.end()) return to.push_back(drop);
-  known->count += drop.count;
-  known->ns += drop.ns;
+  if (known == to.end()) return to.push_back(loss);
+  known->count += loss.count;
+  known->ns += loss.ns;
 }
 
-void AddDrops(const std::vector<Drop>& from, std::vector<Drop>& to) {
-  for (const Drop& drop : from) AddDrop(drop, to);
+void AddLosses(const std::vector<Loss>& from, std::vector<Loss>& to) {
+  for (const Loss& loss : from) AddLoss(loss, to);
 }
 
 Profile MergeProfiles(std::span<const std::shared_ptr<const Profile>> windows, RowFilter keep) {

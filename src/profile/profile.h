@@ -68,24 +68,24 @@ struct KernelStack {
 };
 
 // A thread, or an interrupt, that ended a wait; indices into the profile.
-struct WakerLink {
+struct Waker {
   bool interrupt = false;
   uint32_t process = 0;  // of a thread; 0 otherwise, as `comm` is
   uint32_t comm = 0;
   uint32_t kernel_stack = 0;
   uint32_t user_stack = 0;  // of an interrupt that of a kernel thread
 
-  bool operator==(const WakerLink&) const = default;
+  bool operator==(const Waker&) const = default;
   template <typename H>
-  friend H AbslHashValue(H h, const WakerLink& link) {
-    return H::combine(std::move(h), link.interrupt, link.process, link.comm, link.kernel_stack, link.user_stack);
+  friend H AbslHashValue(H h, const Waker& waker) {
+    return H::combine(std::move(h), waker.interrupt, waker.process, waker.comm, waker.kernel_stack, waker.user_stack);
   }
 };
 
-// The one that ended a wait, who had woken that one while the first was waiting for it, and so on: at most kMaxLinks.
+// The one that ended a wait, who had woken that one while the first was waiting for it, and so on: at most kMaxWakers.
 // Empty: stands for all that found no place, "[other]".
-using WakerChain = std::vector<WakerLink>;
-inline constexpr size_t kMaxLinks = 4;
+using WakerChain = std::vector<Waker>;
+inline constexpr size_t kMaxWakers = 4;
 
 struct UserStackEntry {
   UserStack stack;  // empty if `missing` is not kNone, or `overflow`
@@ -94,7 +94,7 @@ struct UserStackEntry {
 };
 
 // A named loss or limit: how often, and how much time it stands for (0 where no time is lost with it).
-struct Drop {
+struct Loss {
   std::string reason;
   uint64_t count = 0;
   uint64_t ns = 0;
@@ -125,7 +125,7 @@ struct ProfileStats {
   // 0: all intervals were recorded.
   uint64_t sample_ns = 0;
   uint64_t sample_most_ns = 0;
-  uint64_t not_drawn = 0;         // intervals that did not come into it: their time is in the rows all the same
+  uint64_t not_sampled = 0;       // intervals that did not come into it: their time is in the rows all the same
   uint64_t oncpu_period_ns = 0;   // what an on-CPU sample stands for; 0: none were taken
   uint64_t oncpu_samples = 0;     // SAMPLE records received
   uint64_t slept_throughout = 0;  // recorded threads that never ran and were only counted: not in the rows
@@ -139,13 +139,13 @@ struct ProfileStats {
   uint64_t host_cpu_ns = 0;       // that the host's CPUs had meanwhile: their number times the time
   uint64_t cpu_budget_ppm = 0;    // of that; 0: none, the sample is fixed
   RunQueueWaits run_queue;        // of waits that are over; in no file
-  std::vector<Drop> drops;        // only those that happened
+  std::vector<Loss> losses;       // only those that happened
 };
 
-// The columns that the times of rows are in: see time_slices.h.
+// The buckets that the times of rows are in: see time_buckets.h.
 struct TimeGrid {
-  uint64_t column_ns = 0;  // how wide each is; 0: no row has times
-  int64_t begin_ns = 0;    // of column 0, since the start; below 0: before it
+  uint64_t bucket_ns = 0;  // how wide each is; 0: no row has times
+  int64_t begin_ns = 0;    // of bucket 0, since the start; below 0: before it
 
   bool operator==(const TimeGrid&) const = default;
 };

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "capture/account.h"
-#include "capture/event_queue.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/account.h"
+#include "bpf_programs/event_queue.h"
+#include "bpf_programs/waiting_thread.h"
 #include "profile/profile.h"
 #include "recorder/open_waits.h"
 
@@ -43,7 +43,7 @@ class LedgerMaker {
   uint64_t over_limit_ = 0;
   struct LastWait {
     OpenWait wait;
-    std::optional<Loss> loss;  // why it is left out
+    std::optional<LostTime> loss;  // why it is left out
   };
   absl::flat_hash_map<ThreadKey, LastWait> waits_;
   absl::flat_hash_map<ThreadKey, DroppedTime> dropped_;

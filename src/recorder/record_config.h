@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "capture/selection.h"
-#include "capture/stack_ids.h"
+#include "bpf_programs/selection.h"
+#include "bpf_programs/stack_ids.h"
 #include "unwind/unwind_order.h"
 #include "unwind/walk.h"
 
@@ -28,7 +28,7 @@ struct RecordConfig : Selection {
   UnwindOrder unwind;
   uint64_t max_frames = kMaxFrames;       // that are kept of a user stack, see kept_frames.h
   bool per_thread = false;                // rows tell the threads of a process apart
-  uint64_t column_ns = 1'000'000'000;     // how wide columns of time are, as long as these are not too many
+  uint64_t bucket_ns = 1'000'000'000;     // how wide time buckets are, as long as these are not too many
   bool show_sleepers = true;              // threads that never run have rows; else they are only counted
   bool ledger = false;                    // account for all the time of every thread
   uint32_t oncpu_hz = 0;                  // samples of what runs, a second and CPU; 0: none
@@ -49,8 +49,8 @@ struct RecordConfig : Selection {
   uint64_t capture_bytes_per_second = 16u << 20;  // per CPU
   uint32_t mappings_per_second = 50'000;          // per CPU, looked at by captures; each takes some 300 ns
   uint32_t process_ms_per_second = 250;  // per CPU of the host: what captures may take of one process's threads
-  uint32_t target_deadline_ms = 1000;    // for one look at one process
-  uint32_t finish_ms = 30'000;           // at the end, with looks and readings that are under way
+  uint32_t target_deadline_ms = 1000;    // for one snapshot of one process
+  uint32_t finish_ms = 30'000;           // at the end, with snapshots and readings that are under way
   uint32_t live_after_ms = 10'000;       // a wait of that length has its stack read while it lasts; 0: only at the end
 };
 

@@ -4,14 +4,14 @@
 
 #include <memory>
 
-#include "capture/programs.h"
+#include "bpf_programs/programs.h"
+#include "os/reader_pool.h"
 #include "process/module_cache.h"
-#include "process/reader_pool.h"
 #include "recorder/host.h"
 
 namespace offcpu {
 
-// Keeps alive what it is given: what runs on reader threads may outlive the recorder. `service_names`: a look reads
+// Keeps alive what it is given: what runs on reader threads may outlive the recorder. `service_names`: a snapshot reads
 // those of the process, too.
 std::shared_ptr<Host> RecordedHost(std::shared_ptr<Programs> programs, std::shared_ptr<ModuleCache> modules,
                                    std::shared_ptr<ReaderPool> readers, bool service_names);

@@ -26,7 +26,7 @@ Window::Window(uint64_t begin_ns, const WindowConfig& config, const Stacks& user
       kernel_stacks_(kernel_stacks),
       control_groups_(control_groups),
       stacks_({}),
-      table_({.column_ns = config.column_ns}),
+      table_({.bucket_ns = config.bucket_ns}),
       joiner_({.wait_ns = config.join_ns}, stacks_, table_) {}
 
 void Window::Add(const IntervalEvent& event, const EventStack& stack, const WaitPart& part, WaitKind kind) {
@@ -55,7 +55,7 @@ Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, Wa
           .when = {{.end_ns = part.end_ns,
                     .blocked_ns = part.blocked_ns,
                     .runnable_ns = part.runnable_ns,
-                    .sums = TimeSlice::Of(0, sums)}}};
+                    .sums = TimeBucket::Of(0, sums)}}};
 }
 
 Interval Window::SumOf(const IntervalEvent& event, WaitKind kind) {
@@ -66,7 +66,7 @@ Interval Window::SumOf(const IntervalEvent& event, WaitKind kind) {
   stats_.run_queue.Add(event.longest_runnable_ns, sums);
   return {.row = {KeyOf(event, InternKernelStack(event.kernel_stack), kind), sums},
           .wakers = {},
-          .when = {{.end_ns = event.end_ns, .sums = TimeSlice::Of(0, sums)}}};
+          .when = {{.end_ns = event.end_ns, .sums = TimeBucket::Of(0, sums)}}};
 }
 
 void Window::UseStack(const EventStack& stack, Interval& interval) {
@@ -91,7 +91,7 @@ void Window::Join(Interval&& interval) {
   };
   join(interval.cookie, interval.missing, interval.row.user_stack, interval.has_user_stack);
   for (IntervalWaker& waker : interval.wakers)
-    join(waker.cookie, waker.missing, waker.link.user_stack, waker.has_user_stack);
+    join(waker.cookie, waker.missing, waker.in_profile.user_stack, waker.has_user_stack);
   joiner_.Add(std::move(interval));
 }
 
@@ -120,11 +120,11 @@ std::vector<IntervalWaker> Window::WakersOf(const IntervalEvent& event) {
     IntervalWaker& known = wakers.emplace_back();
     known.cookie = waker.cookie;
     known.missing = waker.missing;
-    known.link.interrupt = waker.interrupt;
-    known.link.kernel_stack = InternKernelStack(waker.kernel_stack);
+    known.in_profile.interrupt = waker.interrupt;
+    known.in_profile.kernel_stack = InternKernelStack(waker.kernel_stack);
     if (waker.interrupt) continue;
-    known.link.process = table_.InternProcess({.key = waker.process, .name = NameIfNeverLookedAt(waker)});
-    known.link.comm = table_.InternComm(waker.comm);
+    known.in_profile.process = table_.InternProcess({.key = waker.process, .name = NameIfNeverLookedAt(waker)});
+    known.in_profile.comm = table_.InternComm(waker.comm);
   }
   return wakers;
 }
@@ -148,7 +148,7 @@ void Window::Add(const SampleEvent& event) {
         .cookie = event.cookie,
         .missing = event.missing,
         .wakers = {},
-        .when = {{.end_ns = event.at_ns + 1, .sums = TimeSlice::Of(0, sums)}}});
+        .when = {{.end_ns = event.at_ns + 1, .sums = TimeBucket::Of(0, sums)}}});
 }
 
 void Window::CountCookie(int32_t tid, uint64_t cookie) {
@@ -167,30 +167,30 @@ uint32_t Window::InternKernelStack(uint64_t id) {
   return index;
 }
 
-void Window::CountDrop(LossId loss, uint64_t count, uint64_t ns) {
+void Window::CountLoss(LossId loss, uint64_t count, uint64_t ns) {
   if (count == 0) return;
   const std::string_view reason = InfoOf(loss).name;
-  const auto is_it = [reason](const Drop& drop) { return drop.reason == reason; };
-  const auto known = std::find_if(drops_.begin(), drops_.end(), is_it);
-  Drop& drop = known != drops_.end() ? *known : drops_.emplace_back(Drop{.reason = std::string(reason)});
-  drop.count += count;
-  drop.ns += ns;
+  const auto is_it = [reason](const Loss& loss) { return loss.reason == reason; };
+  const auto known = std::find_if(losses_.begin(), losses_.end(), is_it);
+  Loss& loss = known != losses_.end() ? *known : losses_.emplace_back(Loss{.reason = std::string(reason)});
+  loss.count += count;
+  loss.ns += ns;
 }
 
-Profile Window::Finish(std::vector<Drop> drops) {
+Profile Window::Finish(std::vector<Loss> losses) {
   joiner_.Flush();
-  drops.insert(drops.end(), drops_.begin(), drops_.end());
-  stats_.drops = std::move(drops);
+  losses.insert(losses.end(), losses_.begin(), losses_.end());
+  stats_.losses = std::move(losses);
   return table_.Finish(stacks_, std::move(stats_));
 }
 
-std::vector<Drop> DropsSince(const std::vector<Drop>& before, const std::vector<Drop>& now) {
-  std::vector<Drop> since;
-  for (const Drop& drop : now) {
-    const auto is_it = [&drop](const Drop& other) { return other.reason == drop.reason; };
+std::vector<Loss> LossesSince(const std::vector<Loss>& before, const std::vector<Loss>& now) {
+  std::vector<Loss> since;
+  for (const Loss& loss : now) {
+    const auto is_it = [&loss](const Loss& other) { return other.reason == loss.reason; };
     const auto known = std::find_if(before.begin(), before.end(), is_it);
-    Drop change = drop;
-    if (known != before.end()) change = {drop.reason, drop.count - known->count, drop.ns - known->ns};
+    Loss change = loss;
+    if (known != before.end()) change = {loss.reason, loss.count - known->count, loss.ns - known->ns};
     if (change.count != 0 || change.ns != 0) since.push_back(std::move(change));
   }
   return since;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "capture/events.h"
+#include "bpf_programs/events.h"
 #include "process/control_groups.h"
 #include "profile/interval.h"
 #include "profile/joiner.h"
@@ -27,8 +27,8 @@ namespace offcpu {
 struct WindowConfig {
   uint64_t oncpu_period_ns = 0;        // what an on-CPU sample stands for
   bool per_thread = false;             // rows tell the threads of a process apart
-  uint64_t column_ns = 1'000'000'000;  // see RecordConfig
-  uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
+  uint64_t bucket_ns = 1'000'000'000;  // see RecordConfig
+  uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a kernel entry may last long
 };
 
 class Window {
@@ -47,7 +47,7 @@ class Window {
   // Gives an outcome that came to those that wait for it.
   void TakeIn(const StackNews& news);
   // No interval waits for its user stack.
-  bool has_all_stacks() const { return joiner_.waiting_stays() == 0; }
+  bool has_all_stacks() const { return joiner_.waiting_entries() == 0; }
   void Advance(uint64_t now_ns) { joiner_.Advance(now_ns); }
 
   // Define a stack that this window uses, or will use. See StackTable.
@@ -57,12 +57,12 @@ class Window {
 
   // Name and container, now or at last.
   void Describe(const ProcessInfo& process) { table_.InternProcess(process); }
-  void CountDrop(LossId loss, uint64_t count, uint64_t ns);
+  void CountLoss(LossId loss, uint64_t count, uint64_t ns);
   ProfileStats& stats() { return stats_; }
   size_t rows() const { return table_.rows(); }
 
-  // Ends it. What still waits is given up. `drops` are those of others.
-  Profile Finish(std::vector<Drop> drops);
+  // Ends it. What still waits is given up. `losses` are those of others.
+  Profile Finish(std::vector<Loss> losses);
 
  private:
   // The key of the row that an interval or a sample is in.
@@ -73,7 +73,7 @@ class Window {
   uint32_t IndexOf(const StackOutcome& outcome);
   Interval IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind);
   std::vector<IntervalWaker> WakersOf(const IntervalEvent& event);
-  // The sum of several waits, which lie in one column of time.
+  // The sum of several waits, which lie in one time bucket.
   Interval SumOf(const IntervalEvent& event, WaitKind kind);
   void UseStack(const EventStack& stack, Interval& interval);
   // Joins what is known of its stacks by now.
@@ -91,12 +91,12 @@ class Window {
   Joiner joiner_;
   absl::flat_hash_map<uint64_t, uint32_t> user_stack_by_id_;  // those that BPF programs have walked
   absl::flat_hash_map<int32_t, uint64_t> last_cookie_;        // by tid: a thread never comes back to an older one
-  std::vector<Drop> drops_;
+  std::vector<Loss> losses_;
   ProfileStats stats_;
 };
 
 // What has been dropped since `before`: lists of sums that only grow, by reason.
-std::vector<Drop> DropsSince(const std::vector<Drop>& before, const std::vector<Drop>& now);
+std::vector<Loss> LossesSince(const std::vector<Loss>& before, const std::vector<Loss>& now);
 
 }  // namespace offcpu
 

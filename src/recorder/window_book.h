@@ -12,8 +12,8 @@
 #include <memory>
 #include <vector>
 
-#include "capture/events.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/events.h"
+#include "bpf_programs/waiting_thread.h"
 #include "process/control_groups.h"
 #include "profile/kernel_stacks.h"
 #include "profile/profile.h"
@@ -30,8 +30,8 @@ struct WindowBookConfig {
   WindowConfig window;
   OpenWaitsConfig open_waits;
   size_t kernel_stacks = 1 << 16;  // of which the frames are known
-  // That a window which has been cut waits for stacks: a look at a process comes to an end in a second, and another one
-  // for a stack of its threads. A stay in the kernel that lasts longer may last for ever.
+  // That a window which has been cut waits for stacks: a snapshot of a process comes to an end in a second, and another
+  // one for a stack of its threads. A kernel entry that lasts longer may last for ever.
   uint64_t close_ns = 2'000'000'000;
 };
 
@@ -58,10 +58,10 @@ class WindowBook {
   // Has the window that was cut all its intervals and their stacks, or waited for long enough? `all_handled`: all
   // events from before the cut have been.
   bool IsClosed(bool all_handled) const;
-  // Ends the closing. `processes` is what is known of them, `drops` are those of others in that window.
-  Profile TakeClosed(const std::vector<ProcessInfo>& processes, std::vector<Drop> drops);
+  // Ends the closing. `processes` is what is known of them, `losses` are those of others in that window.
+  Profile TakeClosed(const std::vector<ProcessInfo>& processes, std::vector<Loss> losses);
   // Ends the last window.
-  Profile Finish(const std::vector<ProcessInfo>& processes, std::vector<Drop> drops);
+  Profile Finish(const std::vector<ProcessInfo>& processes, std::vector<Loss> losses);
 
   // What the waits that are open have of the window, which ends; see CloseOpenWaits. Gives the intervals it has added.
   std::vector<IntervalEvent> AddOpenWaits(const std::vector<WaitingThread>& first,

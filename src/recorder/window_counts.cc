@@ -2,21 +2,21 @@
 
 #include <utility>
 
-#include "recorder/drops.h"
+#include "recorder/named_losses.h"
 #include "recorder/window.h"
 
 namespace offcpu {
 
 WindowCounts::WindowCounts(const ModuleCacheStats& modules, uint64_t oncpu_period_ns)
-    : oncpu_period_ns_(oncpu_period_ns), drops_before_(NameDrops({}, {}, modules)) {}
+    : oncpu_period_ns_(oncpu_period_ns), losses_before_(NameLosses({}, {}, modules)) {}
 
-std::vector<Drop> WindowCounts::Drops(const Counters& counters, const EventQueueStats& queue,
-                                      const ModuleCacheStats& modules) {
-  std::vector<Drop> drops = NameDrops(counters, queue, modules, oncpu_period_ns_);
-  std::vector<Drop> since = DropsSince(drops_before_, drops);
-  drops_before_ = std::move(drops);
-  not_drawn_ = NotDrawn(counters) - not_drawn_before_;
-  not_drawn_before_ += not_drawn_;
+std::vector<Loss> WindowCounts::Losses(const Counters& counters, const EventQueueStats& queue,
+                                       const ModuleCacheStats& modules) {
+  std::vector<Loss> losses = NameLosses(counters, queue, modules, oncpu_period_ns_);
+  std::vector<Loss> since = LossesSince(losses_before_, losses);
+  losses_before_ = std::move(losses);
+  not_sampled_ = NotSampled(counters) - not_sampled_before_;
+  not_sampled_before_ += not_sampled_;
   capture_longest_ns_ = LongestCaptureNs(counters);
   const std::array<uint64_t, kWalkMissCount> misses = WalkMisses(counters);
   for (size_t i = 0; i < misses.size(); ++i) misses_[i] = misses[i] - std::exchange(misses_before_[i], misses[i]);
@@ -24,7 +24,7 @@ std::vector<Drop> WindowCounts::Drops(const Counters& counters, const EventQueue
 }
 
 void WindowCounts::Tell(ProfileStats& stats) const {
-  stats.not_drawn = not_drawn_;
+  stats.not_sampled = not_sampled_;
   stats.walk_misses = misses_;
   stats.capture_longest_ns = capture_longest_ns_;
 }

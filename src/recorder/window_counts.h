@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "capture/counters.h"
-#include "capture/event_queue.h"
+#include "bpf_programs/counters.h"
+#include "bpf_programs/event_queue.h"
 #include "process/module_cache.h"
 #include "profile/profile.h"
 
@@ -15,21 +15,21 @@ namespace offcpu {
 
 class WindowCounts {
  public:
-  // Recording begins. `modules` may have counted for others before. `oncpu_period_ns`: see NameDrops.
+  // Recording begins. `modules` may have counted for others before. `oncpu_period_ns`: see NameLosses.
   WindowCounts(const ModuleCacheStats& modules, uint64_t oncpu_period_ns);
 
   // The window ends: what has been dropped in it.
-  std::vector<Drop> Drops(const Counters& counters, const EventQueueStats& queue, const ModuleCacheStats& modules);
+  std::vector<Loss> Losses(const Counters& counters, const EventQueueStats& queue, const ModuleCacheStats& modules);
   // The other counts of the window that has ended.
   void Tell(ProfileStats& stats) const;
 
  private:
   const uint64_t oncpu_period_ns_;
-  std::vector<Drop> drops_before_;
-  uint64_t not_drawn_before_ = 0;
+  std::vector<Loss> losses_before_;
+  uint64_t not_sampled_before_ = 0;
   std::array<uint64_t, kWalkMissCount> misses_before_ = {};
   // In the window that has ended, but for the longest: that is since the recording began.
-  uint64_t not_drawn_ = 0;
+  uint64_t not_sampled_ = 0;
   std::array<uint64_t, kWalkMissCount> misses_ = {};
   uint64_t capture_longest_ns_ = 0;
 };

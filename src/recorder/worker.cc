@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "capture/decode.h"
-#include "process/hurried_thread.h"
-#include "process/now.h"
-#include "process/start_thread.h"
+#include "bpf_programs/decode.h"
+#include "os/now.h"
+#include "os/scoped_priority.h"
+#include "os/start_thread.h"
 #include "recorder/clocks.h"
 #include "recorder/own_cost.h"
 
@@ -103,12 +103,12 @@ absl::StatusOr<WindowEnd> Worker::CutWindow() {
   return end;
 }
 
-std::optional<Profile> Worker::TakeClosed(const std::vector<Drop>& drops) {
+std::optional<Profile> Worker::TakeClosed(const std::vector<Loss>& losses) {
   std::optional<Profile> profile;
   tasks_.Run([&] {
     own_.Check();
     if (!pipeline_.IsClosed(all_decoded_)) return;
-    profile = pipeline_.TakeClosed(drops);
+    profile = pipeline_.TakeClosed(losses);
     cost_.Tell(ReadCostNow(), profile->stats);
   });
   return profile;
@@ -128,9 +128,9 @@ void Worker::AddOpenWaits(const std::vector<WaitingThread>& first, const std::ve
   });
 }
 
-Profile Worker::Finish(std::vector<Drop> drops) {
+Profile Worker::Finish(std::vector<Loss> losses) {
   own_.Check();
-  Profile profile = pipeline_.Finish(std::move(drops));
+  Profile profile = pipeline_.Finish(std::move(losses));
   cost_.Tell(ReadCostNow(), profile.stats);
   return profile;
 }
@@ -143,8 +143,8 @@ LedgerMaker& Worker::ledger() {
 void Worker::Loop() {
   own_.Check();
   // What it takes has a budget, unless the sample is fixed.
-  std::optional<HurriedThread> hurried;
-  if (config_.adapts_sample) hurried.emplace();
+  std::optional<ScopedPriority> priority;
+  if (config_.adapts_sample) priority.emplace();
   std::optional<Patience> patience;
   while (true) {
     const bool last = ends_;
@@ -215,7 +215,8 @@ void Worker::ReadLongWaits() {
 }
 
 void Worker::KeepBudget() {
-  if (cost_.IsDue(NowNs(CLOCK_MONOTONIC)) && cost_.Look(ReadCostNow())) programs_->SetThresholds(cost_.thresholds_ns());
+  if (cost_.IsDue(NowNs(CLOCK_MONOTONIC)) && cost_.Update(ReadCostNow()))
+    programs_->SetThresholds(cost_.thresholds_ns());
 }
 
 CostReading Worker::ReadCostNow() const {

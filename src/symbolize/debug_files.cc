@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "os/regular_file.h"
 #include "process/elf/debug_link.h"
-#include "process/regular_file.h"
 
 namespace offcpu {
 namespace {

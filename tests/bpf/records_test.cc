@@ -10,11 +10,11 @@
 #include <variant>
 #include <vector>
 
-#include "capture/account.h"
-#include "capture/decode.h"
-#include "capture/glob.h"
-#include "capture/stack_ids.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/account.h"
+#include "bpf_programs/decode.h"
+#include "bpf_programs/glob.h"
+#include "bpf_programs/stack_ids.h"
+#include "bpf_programs/waiting_thread.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/bpf/host/hash_key.h"
@@ -108,7 +108,7 @@ TEST(Records, IntervalOfI386)
 	EXPECT_EQ(event.runnable_ns, 500 * kUs);
 }
 
-TEST(Records, IntervalThatWasDrawn)
+TEST(Records, IntervalThatWasSampled)
 {
 	script_sampled_sleep();
 	const auto event = SentEvent<IntervalEvent>(WIRE_INTERVAL);
@@ -313,8 +313,8 @@ void ExpectSums(const ThreadAccount &account, uint64_t on_cpu_ns, uint64_t stole
 	EXPECT_EQ(account.stolen_ns, stolen_ns);
 	EXPECT_EQ(account.blocked_ns, 2 * kMs);
 	EXPECT_EQ(account.runnable_ns, 1 * kMs);
-	std::array<uint64_t, kLossCount> lost_ns = {};
-	lost_ns[static_cast<size_t>(Loss::kBelowMinWait)] = below_min_ns;
+	std::array<uint64_t, kLostTimeCount> lost_ns = {};
+	lost_ns[static_cast<size_t>(LostTime::kBelowMinWait)] = below_min_ns;
 	EXPECT_EQ(account.lost_ns, lost_ns);
 }
 

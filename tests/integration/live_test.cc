@@ -6,8 +6,8 @@
 #include <map>
 #include <thread>
 
-#include "capture/kernel.h"
-#include "capture/programs.h"
+#include "bpf_programs/kernel.h"
+#include "bpf_programs/programs.h"
 #include "recorder/listing.h"
 #include "recorder/live.h"
 #include "recorder/process_stacks.h"
@@ -135,7 +135,7 @@ TEST(Live, AThreadThatIsKilledInALongWaitKeepsItsStack) {
     EXPECT_NE(row.row->kind, WaitKind::kOpen) << "it has ended";
     ns += row.row->total_ns();
   }
-  EXPECT_GE(ns, 2'200'000'000u) << result.recording.DropsText();
+  EXPECT_GE(ns, 2'200'000'000u) << result.recording.LossesText();
   EXPECT_LE(ns, result.at_most_ns);
 }
 

@@ -116,7 +116,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.slept_throughout = 10;
   stats.sample_ns = 14;
   stats.sample_most_ns = 23;
-  stats.not_drawn = 15;
+  stats.not_sampled = 15;
   stats.oncpu_period_ns = 16;
   stats.oncpu_samples = 17;
   stats.suspended_ns = 18;
@@ -127,7 +127,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.own_memory_bytes = 26;
   stats.host_cpu_ns = 27;
   stats.cpu_budget_ppm = 28;
-  stats.drops = {{"ring \"full\"", 11, 12}};
+  stats.losses = {{"ring \"full\"", 11, 12}};
   std::string text = Json([&](JsonWriter& json) { WriteStatsJson(stats, json); });
   EXPECT_TRUE(text.starts_with(
       R"({"intervals":1,"cookies":2,"captures":3,"capture_ns":21,"capture_longest_ns":22,"kernel_stacks":4,"walked_at_switch":23,"summed_at_switch":30,"proven_walks":24,"walk_misses":{"new stack":31,"new code":32,"no row":33,"no memory":34},"told_rows":35,"told_stacks":36,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"stack copy":7,)"))
@@ -184,10 +184,10 @@ TEST(ProfileJsonTest, AnEmptyProfileIsStillAnObject) {
 TEST(ProfileJsonTest, WakersAreAMemberOfTheirRows) {
   FakeProfile fake;
   fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"read"}), fake.Kernel({"schedule"}), 5);
-  const WakerLink thread = {.process = fake.Process(11, "client"),
-                            .comm = fake.Comm("waker"),
-                            .kernel_stack = fake.Kernel({"wake", "pipe_write"}),
-                            .user_stack = fake.User({"write"})};
+  const Waker thread = {.process = fake.Process(11, "client"),
+                        .comm = fake.Comm("waker"),
+                        .kernel_stack = fake.Kernel({"wake", "pipe_write"}),
+                        .user_stack = fake.User({"write"})};
   fake.profile.wakers = {{thread, {.interrupt = true, .kernel_stack = fake.Kernel({"timer"})}}};
   std::string text;
   const auto write = [&] {

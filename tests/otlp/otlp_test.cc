@@ -202,7 +202,7 @@ TEST(OtlpTest, NothingIsAValueThatCannotBeAddedUp) {
 
 TEST(OtlpTest, WhatWasLostIsTold) {
   RecordedProfile one = OneReader();
-  one.profile.stats.drops = {{"ring full", 3, 1500}, {"module damaged", 2, 0}};
+  one.profile.stats.losses = {{"ring full", 3, 1500}, {"module damaged", 2, 0}};
   OtlpOptions options = Everything();
   options.export_losses = {{"spool full", 4, 60'000'000'000}, {"ring full", 1, 2}};
   const OtlpReader reader = OneOf(one, options);
@@ -236,7 +236,7 @@ TEST(OtlpTest, AWindowWithoutSamplesTellsOfItself) {
       reader.Attributes(recording->attribute_indices())["pprof.profile.comment"],
       ::testing::StartsWith(
           "[offcpu recording 2, start 1790000000123456789, host: web1, accuracy: waits below 64.0 ms sampled; none "
-          "drawn: at most 192 ms more, counters: intervals 101, "));
+          "sampled: at most 192 ms more, counters: intervals 101, "));
   EXPECT_EQ(SumsOf(RequestsOf(empty))["lost/nanoseconds"], 1500);
 }
 
@@ -273,10 +273,10 @@ TEST(OtlpTest, SamplesThatCannotBeToldApartAreOne) {
 TEST(OtlpTest, WhoEndedAWaitIsAnAttribute) {
   RecordedProfile one = OneReader();
   const uint32_t timer = one.AddKernel({{0x1001, "try_to_wake_up"}, {0x2001, "asm_timer"}});
-  const WakerLink thread = {.process = one.profile.rows[0].process,
-                            .comm = one.profile.rows[0].comm,
-                            .kernel_stack = timer,
-                            .user_stack = one.profile.rows[0].user_stack};
+  const Waker thread = {.process = one.profile.rows[0].process,
+                        .comm = one.profile.rows[0].comm,
+                        .kernel_stack = timer,
+                        .user_stack = one.profile.rows[0].user_stack};
   one.profile.wakers = {{{.interrupt = true, .kernel_stack = timer}},
                         {thread, {.interrupt = true, .kernel_stack = timer}}};
   one.profile.rows.resize(1);

@@ -20,7 +20,7 @@ TEST(RunQueueWaitsTest, ABoundIsTheLastOfItsBucket) {
 }
 
 // A wait of 2 ms of which the last half was for a CPU, drawn from those below 8 ms: with a chance of a quarter.
-TEST(RunQueueWaitsTest, WhatWasDrawnCountsAsWhatItStandsFor) {
+TEST(RunQueueWaitsTest, WhatWasSampledCountsAsWhatItStandsFor) {
   RunQueueWaits waits;
   waits.Add(1'000'000, RowSums::OfWait(1'000'000, 1'000'000, 0, 8'000'000));
   EXPECT_THAT(waits.counts, ElementsAre(0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0));

@@ -78,7 +78,7 @@ TEST(Selection, AZombieHasEnded) {
 }
 
 // However a process calls itself, its state is distinguished from its name.
-TEST(Selection, ANameThatLooksLikeAState) {
+TEST(Selection, ANameThatSnapshotsLikeAState) {
   std::thread([] {
     const auto tid = static_cast<pid_t>(syscall(SYS_gettid));
     ASSERT_EQ(pthread_setname_np(pthread_self(), "a) Z 1 (b) Z 1"), 0);

@@ -113,8 +113,8 @@ class WindowsTest : public PipelineTest {
     return ns;
   }
   static uint64_t DroppedNs(const Profile& profile, const std::string& reason) {
-    for (const Drop& drop : profile.stats.drops) {
-      if (drop.reason == reason) return drop.ns;
+    for (const Loss& loss : profile.stats.losses) {
+      if (loss.reason == reason) return loss.ns;
     }
     return 0;
   }
@@ -197,8 +197,8 @@ TEST_F(WindowsTest, AThreadThatComesBackBeforeItIsListed) {
     const Profile second = pipeline_->Finish({});
     EXPECT_THAT(TimesOf(first), ElementsAre(Pair(Pair(7, kOpen), Times{150, 0, 1})));
     EXPECT_THAT(TimesOf(second), ElementsAre(Pair(Pair(7, kOwn), Times{50, 100, 1})));
-    EXPECT_THAT(first.stats.drops,
-                ::testing::Not(::testing::Contains(::testing::Field(&Drop::reason, kMissedOpenWait))));
+    EXPECT_THAT(first.stats.losses,
+                ::testing::Not(::testing::Contains(::testing::Field(&Loss::reason, kMissedOpenWait))));
   }
 }
 
@@ -378,7 +378,7 @@ TEST_F(WindowsTest, AnExecBetweenWindowsMakesAnotherProcess) {
   EXPECT_EQ(pipeline_->kept().targets, 1u) << "of the program that is gone";
 }
 
-TEST_F(WindowsTest, AStayOverACutIsWalkedOnce) {
+TEST_F(WindowsTest, AKernelEntryOverACutIsWalkedOnce) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   const AWait first_wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 200, .end_ns = kStart + 200};
   const AWait second_wait = {
@@ -401,7 +401,7 @@ TEST_F(WindowsTest, AStayOverACutIsWalkedOnce) {
   EXPECT_THAT(NsByThread(second), ElementsAre(Pair(7, 100u)));
 }
 
-// Rings are drained one after the other, so that a capture may be ahead of an interval of its stay.
+// Rings are drained one after the other, so that a capture may be ahead of an interval of its kernel entry.
 TEST_F(WindowsTest, ASampleHasTheStackOfTheIntervalsOfItsStay) {
   config_.windows.window.oncpu_period_ns = 10;
   Make(config_);
@@ -491,15 +491,15 @@ TEST_F(WindowsTest, WakersOutsideOfThePidNamespaceAreOneProcess) {
   Settle();
   const Profile profile = pipeline_->Finish({});
   ASSERT_EQ(profile.rows.size(), 1u);
-  const WakerLink& waker = profile.wakers.at(0).at(0);
+  const Waker& waker = profile.wakers.at(0).at(0);
   EXPECT_EQ(profile.processes[waker.process].key.pid, 0);
   EXPECT_EQ(profile.processes[waker.process].name, "outside of the container");
   EXPECT_EQ(profile.comms[waker.comm], "outside");
   EXPECT_EQ(profile.user_stacks[waker.user_stack].missing, NoUserStack::kNotAsked);
-  EXPECT_EQ(processes_->looks_taken(0), 0);
+  EXPECT_EQ(processes_->snapshots_taken(0), 0);
 }
 
-TEST_F(WindowsTest, AStayThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
+TEST_F(WindowsTest, AKernelEntryThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 400, .end_ns = kStart + 400};
   Cut(kStart + 300, {Running(7)});
@@ -582,7 +582,7 @@ TEST_F(WindowsTest, AWaitThatEndsBeforeItIsReadAndLeavesNothingIsStale) {
 }
 
 TEST_F(WindowsTest, AStackThatCannotBeWalkedIsToldInEveryWindowAndTriedAgain) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kUnreadable});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kUnreadable});
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 4000, .end_ns = kStart + 4000};
   for (const uint64_t at_ns : {kStart + 1000, kStart + 2000}) {
     Cut(at_ns, {Listed(wait, at_ns)});
@@ -599,7 +599,7 @@ TEST_F(WindowsTest, AStackThatCannotBeWalkedIsToldInEveryWindowAndTriedAgain) {
 }
 
 TEST_F(WindowsTest, WhatIsKnownOfAProcessAndOfKernelStacksIsInEveryWindow) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kSeen,
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kSeen,
                                  .name = "leader",
                                  .container = "c1",
                                  .executable = "/opt/server",
@@ -622,7 +622,7 @@ TEST_F(WindowsTest, WhatIsKnownOfAProcessAndOfKernelStacksIsInEveryWindow) {
     EXPECT_EQ(profile.stats.kernel_stacks, window == 0 ? 1u : 0u);
     EXPECT_EQ(profile.stats.intervals, 1u);
   }
-  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 1);
+  EXPECT_EQ(processes_->snapshots_taken(kProcess.pid), 1);
 }
 
 TEST_F(WindowsTest, AKernelStackMayBeDefinedAfterItsInterval) {
@@ -651,11 +651,11 @@ TEST_F(WindowsTest, CountsAreOfTheirWindow) {
   const Profile first = pipeline_->TakeClosed({{.reason = "ring full", .count = 4}});
   pipeline_->CountUndecodable();
   const Profile second = pipeline_->Finish({});
-  ASSERT_EQ(first.stats.drops.size(), 2u);
-  EXPECT_EQ(first.stats.drops[0].reason, "ring full");
-  EXPECT_EQ(first.stats.drops[1].count, 2u);
-  ASSERT_EQ(second.stats.drops.size(), 1u);
-  EXPECT_EQ(second.stats.drops[0].count, 1u);
+  ASSERT_EQ(first.stats.losses.size(), 2u);
+  EXPECT_EQ(first.stats.losses[0].reason, "ring full");
+  EXPECT_EQ(first.stats.losses[1].count, 2u);
+  ASSERT_EQ(second.stats.losses.size(), 1u);
+  EXPECT_EQ(second.stats.losses[0].count, 1u);
 }
 
 TEST_F(WindowsTest, TheClockMustGoOn) {

@@ -4,10 +4,10 @@
 #include <map>
 #include <vector>
 
-#include "capture/stack_ids.h"
+#include "bpf_programs/stack_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 #include "tests/recorder/fake_host.h"
 
 namespace offcpu {
@@ -39,10 +39,10 @@ class WindowBookTest : public ::testing::Test {
   }
 
   using BlockedNs = std::map<uint32_t, uint64_t>;
-  static BlockedNs BlockedByColumn(const ProfileRow& row) {
+  static BlockedNs BlockedByBucket(const ProfileRow& row) {
     BlockedNs blocked;
-    const std::vector<TimeSlice> slices = UnpackTimes(row.times).value();
-    for (const TimeSlice& slice : slices) blocked[slice.column] = slice.blocked_ns;
+    const std::vector<TimeBucket> buckets = UnpackTimes(row.times).value();
+    for (const TimeBucket& bucket : buckets) blocked[bucket.number] = bucket.blocked_ns;
     return blocked;
   }
 
@@ -97,14 +97,14 @@ TEST_F(WindowBookTest, AWaitForACpuCountsInTheWindowThatItEndsIn) {
   EXPECT_EQ(last.stats.run_queue.ns, 60'000u);
 }
 
-// The first interval of a stay was in the window before, and so was the outcome.
+// The first interval of a kernel entry was in the window before, and so was the outcome.
 TEST_F(WindowBookTest, AnOutcomeFromBeforeTheCutServesTheNextWindow) {
   book_.Add(EndingAt(kCutNs - 100, 50, 1));
   Resolve(1);
   book_.Cut(kCutNs);
   book_.Add(EndingAt(kCutNs + 300, 100, 1));
   book_.TakeClosed({}, {});
-  book_.Add(EndingAt(kCutNs + 500, 100, 1));  // of the same stay
+  book_.Add(EndingAt(kCutNs + 500, 100, 1));  // of the same kernel entry
   const Profile last = book_.Finish({}, {});
   ASSERT_THAT(last.rows, SizeIs(1));
   EXPECT_EQ(last.rows[0].count, 2u);
@@ -162,10 +162,10 @@ TEST_F(WindowBookTest, WhatIsLateIsCounted) {
   book_.Add(sample);
   const Profile last = book_.Finish({}, {});
   EXPECT_THAT(last.rows, IsEmpty());
-  ASSERT_THAT(last.stats.drops, SizeIs(2));
-  EXPECT_EQ(last.stats.drops[0].reason, InfoOf(LossId::kIntervalLate).name);
-  EXPECT_EQ(last.stats.drops[0].ns, 50u);
-  EXPECT_EQ(last.stats.drops[1].reason, InfoOf(LossId::kSampleLate).name);
+  ASSERT_THAT(last.stats.losses, SizeIs(2));
+  EXPECT_EQ(last.stats.losses[0].reason, InfoOf(LossId::kIntervalLate).name);
+  EXPECT_EQ(last.stats.losses[0].ns, 50u);
+  EXPECT_EQ(last.stats.losses[1].reason, InfoOf(LossId::kSampleLate).name);
 }
 
 TEST_F(WindowBookTest, ASumLiesInTheWindowOfItsEnd) {
@@ -189,8 +189,8 @@ TEST_F(WindowBookTest, ASumLiesInTheWindowOfItsEnd) {
   }
   const auto late_ns = [](const Profile& profile) {
     std::vector<uint64_t> ns;
-    for (const Drop& drop : profile.stats.drops) {
-      if (drop.reason == InfoOf(LossId::kIntervalLate).name && drop.count == 7) ns.push_back(drop.ns);
+    for (const Loss& loss : profile.stats.losses) {
+      if (loss.reason == InfoOf(LossId::kIntervalLate).name && loss.count == 7) ns.push_back(loss.ns);
     }
     return ns;
   };
@@ -286,11 +286,11 @@ TEST_F(WindowBookTest, AnIntervalLiesInEachWindowWhereItWas) {
   ASSERT_THAT(first.rows, SizeIs(2));
   EXPECT_EQ(first.times, (TimeGrid{1'000'000'000, 1'000'000'000}));
   const auto waited = first.rows[0].kind == WaitKind::kOpen ? 0u : 1u;
-  EXPECT_EQ(BlockedByColumn(first.rows[waited]), (BlockedNs{{0, 800'000'000}, {1, 500'000'000}}));
+  EXPECT_EQ(BlockedByBucket(first.rows[waited]), (BlockedNs{{0, 800'000'000}, {1, 500'000'000}}));
   EXPECT_EQ(UnpackTimes(first.rows[1 - waited].times)->front().samples, 1u);
   ASSERT_THAT(last.rows, SizeIs(1));
   EXPECT_EQ(last.times, (TimeGrid{1'000'000'000, 2'000'000'000}));
-  EXPECT_EQ(BlockedByColumn(last.rows[0]), (BlockedNs{{0, 500'000'000}, {1, 100'000'000}}));
+  EXPECT_EQ(BlockedByBucket(last.rows[0]), (BlockedNs{{0, 500'000'000}, {1, 100'000'000}}));
   EXPECT_EQ(UnpackTimes(last.rows[0].times)->back().runnable_ns, 100'000'000u);
 }
 

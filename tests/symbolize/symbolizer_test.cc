@@ -16,10 +16,10 @@
 #include "fixtures.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "os/proc_file.h"
 #include "process/address_space.h"
 #include "process/maps.h"
 #include "process/module_cache.h"
-#include "process/proc_file.h"
 
 namespace offcpu {
 namespace {
@@ -151,7 +151,7 @@ TEST_F(SymbolizerTest, WithoutSectionHeadersExportedFunctionsHaveNames) {
   AddOwn(function + 0x20);  // that of fixture_local, which is not exported
   EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
   EXPECT_THAT(NamesOf(named_.user_stacks.at(1).frames), ElementsAre("fixture.so+0x1020"));
-  EXPECT_THAT(named_.stats.drops, IsEmpty());
+  EXPECT_THAT(named_.stats.losses, IsEmpty());
   dlclose(handle);
 }
 
@@ -165,11 +165,11 @@ TEST_F(SymbolizerTest, WithoutAFileExportedFunctionsHaveNamesAndTheOthersAreMiss
   space_ = BuildAddressSpace(*mappings, ProcessMemory(getpid()), /*pid=*/0, nullptr, modules_);
   AddOwn(function);
   EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
-  EXPECT_THAT(named_.stats.drops, IsEmpty());
+  EXPECT_THAT(named_.stats.losses, IsEmpty());
   AddOwn(function + 0x20);
   EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
-  ASSERT_EQ(named_.stats.drops.size(), 1u);
-  EXPECT_EQ(named_.stats.drops[0].reason, "symbols of a file not readable");
+  ASSERT_EQ(named_.stats.losses.size(), 1u);
+  EXPECT_EQ(named_.stats.losses[0].reason, "symbols of a file not readable");
   dlclose(handle);
 }
 
@@ -210,11 +210,11 @@ TEST_F(SymbolizerTest, ADebugFileThatIsNotTrustedIsMissedWhereItWouldNameSomethi
   module->names_left_out = true;
   AddStack({Exact(module, 0x1000)});
   EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
-  EXPECT_THAT(named_.stats.drops, IsEmpty());
+  EXPECT_THAT(named_.stats.losses, IsEmpty());
   AddStack({Exact(module, 0x1020)});
   EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
-  ASSERT_EQ(named_.stats.drops.size(), 1u);
-  EXPECT_EQ(named_.stats.drops[0].reason, "symbols of a file not readable");
+  ASSERT_EQ(named_.stats.losses.size(), 1u);
+  EXPECT_EQ(named_.stats.losses[0].reason, "symbols of a file not readable");
 }
 
 TEST_F(SymbolizerTest, KernelFramesAreNamedByTheirCallAddress) {
@@ -311,9 +311,9 @@ TEST_F(SymbolizerTest, FilesThatCannotBeReadAreCounted) {
   const SymbolizerOptions options = {.kallsyms_path = "/dev/null", .debug_directory = directory_.path()};
   const NamedProfile named = Symbolize(profile_, options);
   EXPECT_TRUE(named.user_stacks[2].frames[0].named);
-  ASSERT_EQ(named.stats.drops.size(), 1u);
-  EXPECT_EQ(named.stats.drops[0].reason, "symbols of a file not readable");
-  EXPECT_EQ(named.stats.drops[0].count, 2u);
+  ASSERT_EQ(named.stats.losses.size(), 1u);
+  EXPECT_EQ(named.stats.losses[0].reason, "symbols of a file not readable");
+  EXPECT_EQ(named.stats.losses[0].count, 2u);
 }
 
 // What hangs costs its names, is counted, and is not asked for again and again; and may be read another time.
@@ -340,9 +340,9 @@ TEST_F(SymbolizerTest, WhatIsNotReadInTimeHasNoNames) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(names.user_stacks[i].frames[0].name(), "libfixture.so+0x1020");
   EXPECT_TRUE(names.user_stacks[5].frames[0].named);
   EXPECT_EQ(std::count(asked.begin(), asked.end(), 1000u), 2);
-  ASSERT_EQ(names.stats.drops.size(), 1u);
-  EXPECT_EQ(names.stats.drops[0].reason, "names of a module not read in time");
-  EXPECT_EQ(names.stats.drops[0].count, 5u);
+  ASSERT_EQ(names.stats.losses.size(), 1u);
+  EXPECT_EQ(names.stats.losses[0].reason, "names of a module not read in time");
+  EXPECT_EQ(names.stats.losses[0].count, 5u);
   for (const auto& read : late) read();  // owns what it touches
   options.timed_read = nullptr;
   EXPECT_TRUE(Symbolize(profile_, options, &cache).user_stacks[0].frames[0].named);

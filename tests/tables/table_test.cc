@@ -260,13 +260,13 @@ TEST_F(TableTest, AStackSaysWhoEndedMostOfItsWaits) {
   const uint32_t comm = fake_.Comm("worker");
   const uint32_t user = fake_.User({"read", "main"});
   const uint32_t kernel = fake_.Kernel({"schedule", "pipe_read"});
-  const WakerLink thread = {.process = fake_.Process(11, "client"),
-                            .comm = fake_.Comm("waker"),
-                            .kernel_stack = fake_.Kernel({"try_to_wake_up", "__wake_up", "pipe_write", "ksys_write"}),
-                            .user_stack = fake_.User({"write", "reply", "loop", "main"})};
-  const WakerLink timer = {.interrupt = true,
-                           .kernel_stack = fake_.Kernel({"try_to_wake_up", "hrtimer_wakeup", "hrtimer_interrupt"}),
-                           .user_stack = fake_.Missing(NoUserStack::kKernelThread)};
+  const Waker thread = {.process = fake_.Process(11, "client"),
+                        .comm = fake_.Comm("waker"),
+                        .kernel_stack = fake_.Kernel({"try_to_wake_up", "__wake_up", "pipe_write", "ksys_write"}),
+                        .user_stack = fake_.User({"write", "reply", "loop", "main"})};
+  const Waker timer = {.interrupt = true,
+                       .kernel_stack = fake_.Kernel({"try_to_wake_up", "hrtimer_wakeup", "hrtimer_interrupt"}),
+                       .user_stack = fake_.Missing(NoUserStack::kKernelThread)};
   fake_.profile.wakers = {{timer}, {thread, timer}, {}, {thread}};
   for (uint32_t waker = 0; waker <= 4; ++waker) {
     fake_.Row(process, comm, user, kernel, 1'000'000 * (waker + 1), 0, WaitKind::kSleeping);
@@ -419,10 +419,10 @@ TEST_F(TableTest, TheSummaryCountsWalksAndLosses) {
   stats.walk_ends[static_cast<size_t>(EndReason::kStackCopy)] = 20;
   stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kEhFrame)] = 900;
   stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kSFrame)] = 50;
-  stats.drops = {{"no user stack: budget", 12, 1'200'000}, {"row table full", 3, 0}};
+  stats.losses = {{"no user stack: budget", 12, 1'200'000}, {"row table full", 3, 0}};
   EXPECT_EQ(Summary(),
             "recorded      10.0 s: 5000 intervals of 3 processes, 0 rows\n"
-            "stacks        0 user, 0 kernel; 790 captures for 800 stays\n"
+            "stacks        0 user, 0 kernel; 790 captures for 800 kernel entries\n"
             "accuracy      every wait recorded\n"
             "asleep        7 threads slept through the whole recording\n"
             "user walks    1000, complete 98.0 % (sframe 5.0 %, eh_frame 90.0 %, mixed 3.0 %)\n"
@@ -448,10 +448,10 @@ TEST_F(TableTest, TheShortSummarySaysWhetherTimeIsMissing) {
       "recorded      10.0 s: 50 intervals of 1 process, 0 rows\n"
       "accuracy      every wait recorded\n";
   EXPECT_EQ(summary(), head + "lost          nothing\n");
-  stats.drops = {{"no user stack: budget", 12, 1'200'000}, {"module file unreadable", 1, 0}};
+  stats.losses = {{"no user stack: budget", 12, 1'200'000}, {"module file unreadable", 1, 0}};
   EXPECT_EQ(summary(), head + "lost          no time\n");
-  stats.drops.push_back({"interval ring full", 3, 0});
-  stats.drops.push_back({"interval ring busy", 2, 5'000'000});
+  stats.losses.push_back({"interval ring full", 3, 0});
+  stats.losses.push_back({"interval ring busy", 2, 5'000'000});
   EXPECT_EQ(summary(), head +
                            "lost          interval ring full: 3\n"
                            "lost          interval ring busy: 2, 5.00 ms\n");
@@ -520,7 +520,7 @@ TEST_F(TableTest, TheSummarySaysWhatRecordingHasCost) {
 TEST_F(TableTest, AnEmptyRecordingLostNothing) {
   EXPECT_EQ(Summary(),
             "recorded      0 ns: 0 intervals of 0 processes, 0 rows\n"
-            "stacks        0 user, 0 kernel; 0 captures for 0 stays\n"
+            "stacks        0 user, 0 kernel; 0 captures for 0 kernel entries\n"
             "accuracy      every wait recorded\n"
             "user walks    0, complete 0.0 %\n"
             "lost          nothing\n");
@@ -568,11 +568,11 @@ TEST_F(TableTest, TheSummarySaysHowAccurateTheTimesAre) {
                            "(standard error)\nuser walks"),
             std::string::npos)
       << Summary();
-  // Stacks of a few draws each, of which none has 1 % of the time, and a program that has.
+  // Stacks of a few sampled waits each, of which none has 1 % of the time, and a program that has.
   const uint32_t many = fake_.Process(30, "many");
   for (int i = 0; i < 4; ++i) {
     fake_.Row(many, 0, fake_.User({i % 2 == 0 ? "a" : "b", i < 2 ? "c" : "d"}), 0, 0);
-    static_cast<RowSums&>(fake_.profile.rows.back()) = DrawnWaits(3);
+    static_cast<RowSums&>(fake_.profile.rows.back()) = SampledWaits(3);
   }
   EXPECT_NE(Summary().find("times of rows above 1 % within ±25 % (standard error)\n"), std::string::npos) << Summary();
   fake_.profile.rows.resize(4);
