@@ -116,7 +116,7 @@ class ProgressLine {
     }
     std::fprintf(stderr, "\rrecording %lld s: %llu intervals, %llu rows, %llu lost; Ctrl-C ends it\033[K",
                  static_cast<long long>(seconds), static_cast<unsigned long long>(progress.intervals),
-                 static_cast<unsigned long long>(progress.stacks), static_cast<unsigned long long>(progress.drops));
+                 static_cast<unsigned long long>(progress.stacks), static_cast<unsigned long long>(progress.losses));
   }
   void Clear() const {
     if (shown_) std::fputs("\r\033[K", stderr);

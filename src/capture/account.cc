@@ -9,13 +9,13 @@
 namespace offcpu {
 namespace {
 
-static_assert(static_cast<uint32_t>(Loss::kRingFull) == WIRE_COUNT_INTERVAL_RING_FULL);
-static_assert(static_cast<uint32_t>(Loss::kRingBusy) == WIRE_COUNT_INTERVAL_RING_BUSY);
-static_assert(static_cast<uint32_t>(Loss::kBelowMinWait) == WIRE_COUNT_BELOW_MIN_WAIT);
-static_assert(static_cast<uint32_t>(Loss::kAboveMaxWait) == WIRE_COUNT_ABOVE_MAX_WAIT);
-static_assert(static_cast<uint32_t>(Loss::kOtherKind) == WIRE_COUNT_OTHER_KIND);
-static_assert(static_cast<uint32_t>(Loss::kNotSelected) == WIRE_COUNT_JOINED_AWAY);
-static_assert(WIRE_LOSSES <= kLossCount);
+static_assert(static_cast<uint32_t>(LostTime::kRingFull) == WIRE_COUNT_INTERVAL_RING_FULL);
+static_assert(static_cast<uint32_t>(LostTime::kRingBusy) == WIRE_COUNT_INTERVAL_RING_BUSY);
+static_assert(static_cast<uint32_t>(LostTime::kBelowMinWait) == WIRE_COUNT_BELOW_MIN_WAIT);
+static_assert(static_cast<uint32_t>(LostTime::kAboveMaxWait) == WIRE_COUNT_ABOVE_MAX_WAIT);
+static_assert(static_cast<uint32_t>(LostTime::kOtherKind) == WIRE_COUNT_OTHER_KIND);
+static_assert(static_cast<uint32_t>(LostTime::kNotSelected) == WIRE_COUNT_JOINED_AWAY);
+static_assert(WIRE_LOSSES <= kLostTimeCount);
 
 }  // namespace
 

@@ -37,7 +37,7 @@ struct ThreadAccount {
   uint64_t stolen_ns = 0;
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
-  std::array<uint64_t, kLossCount> lost_ns = {};
+  std::array<uint64_t, kLostTimeCount> lost_ns = {};
 };
 
 // Nothing if `record` is no account.

@@ -74,12 +74,12 @@ static_assert(IsEachInOneList());
 
 }  // namespace
 
-std::vector<Drop> NameCounters(const Counters& counters) {
-  std::vector<Drop> drops;
+std::vector<Loss> NameCounters(const Counters& counters) {
+  std::vector<Loss> losses;
   for (const auto& [counter, loss, is_event] : kLossCounters) {
-    if (counters[counter].count != 0) drops.push_back(DropOf(loss, counters[counter].count, counters[counter].ns));
+    if (counters[counter].count != 0) losses.push_back(LossOf(loss, counters[counter].count, counters[counter].ns));
   }
-  return drops;
+  return losses;
 }
 
 uint64_t CountLost(const Counters& counters) {

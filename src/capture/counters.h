@@ -17,7 +17,7 @@ namespace offcpu {
 using Counters = std::array<wire_counter, WIRE_COUNTERS>;
 
 // The losses and limits among them that happened. `ns` is time that is in no row of the profile.
-std::vector<Drop> NameCounters(const Counters& counters);
+std::vector<Loss> NameCounters(const Counters& counters);
 
 // Events that were lost (not: filtered, delayed, or served in another way).
 uint64_t CountLost(const Counters& counters);

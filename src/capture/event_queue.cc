@@ -37,7 +37,7 @@ void EventQueue::Push(std::span<const std::byte> record) {
   const uint32_t type = TypeOf(record);
   const size_t limit = type == WIRE_CAPTURE ? max_bytes_ / 2 : max_bytes_;
   if (bytes > limit && MayBeDropped(type)) {
-    Drop(record);
+    Loss(record);
     return;
   }
   Append(record);
@@ -45,7 +45,7 @@ void EventQueue::Push(std::span<const std::byte> record) {
   if (filling_.size() >= kBatchBytes) Flush();
 }
 
-void EventQueue::Drop(std::span<const std::byte> record) {
+void EventQueue::Loss(std::span<const std::byte> record) {
   if (TypeOf(record) == WIRE_SAMPLE) {
     stats_.samples_dropped++;
     return;

@@ -60,7 +60,7 @@ class EventQueue {
 
  private:
   void Append(std::span<const std::byte> record);
-  void Drop(std::span<const std::byte> record);
+  void Loss(std::span<const std::byte> record);
   void DropIntervals(const wire_interval& interval, uint64_t count);
 
   const size_t max_bytes_;

@@ -93,7 +93,7 @@ void BlockedTimes::Loop() {
       sums_.times[by].work_ns += time.work_ns;
       sums_.times[by].idle_ns += time.idle_ns;
     }
-    AddDrops(added.lost_names, sums_.lost_names);
+    AddLosses(added.lost_names, sums_.lost_names);
     sums_.groups.Add(groups);
   }
 }
@@ -109,9 +109,9 @@ BlockedTimes::WindowSums BlockedTimes::SumsOf(const std::shared_ptr<EndedWindow>
     BlockedTime& time = sums.times[{std::string(Family(cause)), std::string(causes.NameOf(row))}];
     (IsIdle(row) ? time.idle_ns : time.work_ns) += row.blocked_ns;
   }
-  for (const Drop& drop : profile.stats.drops) {
-    if (drop.reason == InfoOf(LossId::kNamesNotRead).name || drop.reason == InfoOf(LossId::kNameMemoryShare).name)
-      sums.lost_names.push_back(drop);
+  for (const Loss& loss : profile.stats.losses) {
+    if (loss.reason == InfoOf(LossId::kNamesNotRead).name || loss.reason == InfoOf(LossId::kNameMemoryShare).name)
+      sums.lost_names.push_back(loss);
   }
   return {std::move(sums), GroupTimesOf(profile)};
 }

@@ -44,7 +44,7 @@ struct BlockedBy {
 struct BlockedSums {
   std::map<BlockedBy, BlockedTime> times;  // those that there can be, also where there was none
   uint64_t not_told_ns = 0;
-  std::vector<Drop> lost_names;  // of functions
+  std::vector<Loss> lost_names;  // of functions
   TopGroups groups;
 };
 

@@ -208,21 +208,21 @@ void AddOwnCost(const RecordingTotals& totals, uint64_t budget_ppm, Families& to
 }
 
 // An alert on the growth of a series needs the series from the start.
-std::vector<Drop> WithThoseThatDidNotHappen(std::vector<Drop> drops, std::vector<std::string> all) {
+std::vector<Loss> WithThoseThatDidNotHappen(std::vector<Loss> losses, std::vector<std::string> all) {
   for (std::string& name : all) {
-    const auto is_it = [&name](const Drop& drop) { return drop.reason == name; };
-    if (std::none_of(drops.begin(), drops.end(), is_it)) drops.push_back({.reason = std::move(name)});
+    const auto is_it = [&name](const Loss& loss) { return loss.reason == name; };
+    if (std::none_of(losses.begin(), losses.end(), is_it)) losses.push_back({.reason = std::move(name)});
   }
-  return drops;
+  return losses;
 }
 
 // Only those that happened: there are far more reasons than any host has losses. offcpu-losses(7) lists them.
-void AddLosses(const std::vector<Drop>& drops, Families& to) {
+void AddLosses(const std::vector<Loss>& losses, Families& to) {
   to.Counter("offcpud_dropped_total", "What was lost or has no stack, by reason.");
-  for (const Drop& drop : drops) to.Value(drop.count, {{"reason", drop.reason}});
+  for (const Loss& loss : losses) to.Value(loss.count, {{"reason", loss.reason}});
   to.Counter("offcpud_dropped_seconds_total", "Time off the CPU that was lost or has no stack, by reason.");
-  for (const Drop& drop : drops) {
-    if (drop.ns != 0) to.Value(static_cast<double>(drop.ns) / kNsPerSecond, {{"reason", drop.reason}});
+  for (const Loss& loss : losses) {
+    if (loss.ns != 0) to.Value(static_cast<double>(loss.ns) / kNsPerSecond, {{"reason", loss.reason}});
   }
 }
 
@@ -266,12 +266,12 @@ void AddExport(const ExporterStats& stats, Families& to) {
   to.Counter("offcpud_export_files_failed_total", "pprof files that could not be written.");
   to.Value(stats.files.failed);
   to.Counter("offcpud_export_refused_profiles_total", "Profiles that a collector refused, by type.");
-  for (const Drop& refused : stats.refused) to.Value(refused.count, {{"type", refused.reason}});
+  for (const Loss& refused : stats.refused) to.Value(refused.count, {{"type", refused.reason}});
   to.Counter("offcpud_export_lost_total", "Requests that will not reach the collector, and windows that are in none.");
-  const std::vector<Drop> losses = WithThoseThatDidNotHappen(stats.losses, AllExportLossNames());
-  for (const Drop& loss : losses) to.Value(loss.count, {{"reason", loss.reason}});
+  const std::vector<Loss> losses = WithThoseThatDidNotHappen(stats.losses, AllExportLossNames());
+  for (const Loss& loss : losses) to.Value(loss.count, {{"reason", loss.reason}});
   to.Counter("offcpud_export_lost_seconds_total", "Time of windows that will not reach the collector, by reason.");
-  for (const Drop& loss : losses) to.Value(static_cast<double>(loss.ns) / kNsPerSecond, {{"reason", loss.reason}});
+  for (const Loss& loss : losses) to.Value(static_cast<double>(loss.ns) / kNsPerSecond, {{"reason", loss.reason}});
 }
 
 }  // namespace
@@ -290,9 +290,9 @@ std::string FormatMetrics(const Recording& recording, const WindowExport& window
   AddStacks(totals.stats, families);
   AddCost(totals.stats, families);
   AddOwnCost(totals, recording.config().record.cpu_budget_ppm, families);
-  std::vector<Drop> drops = totals.stats.drops;
-  AddDrops(blocked.lost_names, drops);
-  AddLosses(drops, families);
+  std::vector<Loss> losses = totals.stats.losses;
+  AddLosses(blocked.lost_names, losses);
+  AddLosses(losses, families);
   AddHttp(http, families);
   AddControl(control, families);
   if (const std::optional<ExporterStats> stats = window_export.stats()) AddExport(*stats, families);

@@ -14,8 +14,8 @@ namespace {
 
 // Those that are not 0, by the names of the enumeration that is their index.
 template <typename Enum, typename Counts>
-std::vector<Drop> NonZero(const Counts& counts) {
-  std::vector<Drop> named;
+std::vector<Loss> NonZero(const Counts& counts) {
+  std::vector<Loss> named;
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] != 0) named.push_back({.reason = std::string(Name(static_cast<Enum>(i))), .count = counts[i]});
   }
@@ -24,9 +24,9 @@ std::vector<Drop> NonZero(const Counts& counts) {
 
 std::string MiB(uint64_t bytes) { return absl::StrFormat("%.1f MiB", static_cast<double>(bytes) / (1 << 20)); }
 
-void WriteShares(const char* title, const std::vector<Drop>& counts, uint64_t whole, ByteSink sink) {
+void WriteShares(const char* title, const std::vector<Loss>& counts, uint64_t whole, ByteSink sink) {
   std::string line = title;
-  for (const Drop& count : counts)
+  for (const Loss& count : counts)
     absl::StrAppend(&line, " ", count.reason, " ", FormatPercent(count.count, whole), ",");
   if (counts.empty()) return;
   line.back() = '\n';
@@ -39,7 +39,7 @@ void WriteExport(const ExporterStats& stats, ByteSink sink) {
                        MiB(stats.bytes_waiting)));
   if (stats.files.written != 0 || stats.files.failed != 0)
     sink(absl::StrFormat("  files       %d written, %d failed\n", stats.files.written, stats.files.failed));
-  for (const Drop& loss : stats.losses) {
+  for (const Loss& loss : stats.losses) {
     sink(absl::StrFormat("  lost: %-30s %10d  %s\n", loss.reason, loss.count,
                          loss.ns == 0 ? "" : FormatDuration(loss.ns)));
   }
@@ -51,7 +51,7 @@ void WriteSwitchWalks(const ProfileStats& sums, ByteSink sink) {
   sink(absl::StrFormat("at switches   %d waits walked, without captures; %d summed there; %d proven\n",
                        sums.walked_at_switch, sums.summed_at_switch, sums.proven_walks));
   std::string misses;
-  for (const Drop& miss : NonZero<WalkMiss>(sums.walk_misses))
+  for (const Loss& miss : NonZero<WalkMiss>(sums.walk_misses))
     absl::StrAppend(&misses, misses.empty() ? "" : ", ", miss.count, " ", miss.reason);
   if (!misses.empty()) sink(absl::StrFormat("  not so      %s\n", misses));
   sink(absl::StrFormat("  known       %d unwind rows and %d user stacks in the kernel\n", sums.told_rows,
@@ -69,8 +69,8 @@ void WriteWindows(const ServiceStatus& status, ByteSink sink) {
     sink(absl::StrFormat("  sampled     waits below %s, now\n", FormatDuration(status.threshold_ns)));
 }
 
-void WriteCounts(const char* key, const std::vector<Drop>& counts, JsonWriter& json) {
-  WriteArray(key, counts, json, [&](const Drop& count) {
+void WriteCounts(const char* key, const std::vector<Loss>& counts, JsonWriter& json) {
+  WriteArray(key, counts, json, [&](const Loss& count) {
     json.BeginObject();
     json.Field("name", count.reason);
     json.Field("count", count.count);
@@ -145,10 +145,10 @@ void WriteStatusText(const ServiceStatus& status, ByteSink sink) {
   sink(absl::StrFormat("user walks    %d\n", sums.walks));
   WriteShares("  ended      ", NonZero<EndReason>(sums.walk_ends), sums.walks, sink);
   WriteShares("  complete by", NonZero<FrameSource>(sums.complete_walks_by_source), sums.walks, sink);
-  sink(sums.drops.empty() ? "lost          nothing\n" : "lost or without a stack\n");
-  for (const Drop& drop : sums.drops) {
-    const std::string time = drop.ns == 0 ? "" : FormatDuration(drop.ns);
-    sink(absl::StrFormat("  %-36s %10d  %s\n", drop.reason, drop.count, time));
+  sink(sums.losses.empty() ? "lost          nothing\n" : "lost or without a stack\n");
+  for (const Loss& loss : sums.losses) {
+    const std::string time = loss.ns == 0 ? "" : FormatDuration(loss.ns);
+    sink(absl::StrFormat("  %-36s %10d  %s\n", loss.reason, loss.count, time));
   }
   if (status.exporting.has_value()) WriteExport(*status.exporting, sink);
   if (!status.last_error.empty()) sink(absl::StrFormat("last error    %s\n", Printable(status.last_error)));
@@ -171,7 +171,7 @@ void WriteStatusJson(const ServiceStatus& status, ByteSink sink) {
   json.Field("walks", sums.walks);
   WriteCounts("walk_ends", NonZero<EndReason>(sums.walk_ends), json);
   WriteCounts("complete_walks_by_source", NonZero<FrameSource>(sums.complete_walks_by_source), json);
-  WriteCounts("drops", sums.drops, json);
+  WriteCounts("drops", sums.losses, json);
   WriteCost(status, json);
   if (status.exporting.has_value()) WriteExport(*status.exporting, json);
   json.Field("last_error", status.last_error);

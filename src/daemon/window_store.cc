@@ -29,7 +29,7 @@ size_t HeapOf(const std::string& text) { return text.capacity() > std::string().
 size_t BytesOf(const Profile& profile) {
   size_t bytes = sizeof(Profile) + HeapOf(profile.processes) + HeapOf(profile.comms) + HeapOf(profile.wakers) +
                  HeapOf(profile.control_groups) + HeapOf(profile.kernel_stacks) + HeapOf(profile.user_stacks) +
-                 HeapOf(profile.rows) + HeapOf(profile.code) + HeapOf(profile.ledger) + HeapOf(profile.stats.drops);
+                 HeapOf(profile.rows) + HeapOf(profile.code) + HeapOf(profile.ledger) + HeapOf(profile.stats.losses);
   for (const ProcessInfo& process : profile.processes)
     bytes += HeapOf(process.name) + HeapOf(process.container) + HeapOf(process.executable) +
              HeapOf(process.service.declared) + HeapOf(process.service.script);
@@ -40,7 +40,7 @@ size_t BytesOf(const Profile& profile) {
   for (const KernelStack& stack : profile.kernel_stacks) bytes += HeapOf(stack.addresses);
   for (const UserStackEntry& entry : profile.user_stacks) bytes += HeapOf(entry.stack.frames);
   for (const LedgerEntry& entry : profile.ledger) bytes += HeapOf(entry.comm);
-  for (const Drop& drop : profile.stats.drops) bytes += HeapOf(drop.reason);
+  for (const Loss& loss : profile.stats.losses) bytes += HeapOf(loss.reason);
   return bytes;
 }
 

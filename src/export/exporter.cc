@@ -38,10 +38,10 @@ std::unique_ptr<Spool> OpenSpool(const ExportConfig& config, const Exporter::Say
 }
 
 // What is in `now` beyond what is in `before`.
-std::vector<Drop> Since(const std::vector<Drop>& before, const std::vector<Drop>& now) {
-  std::vector<Drop> since;
-  for (Drop loss : now) {
-    const auto same = [&](const Drop& drop) { return drop.reason == loss.reason; };
+std::vector<Loss> Since(const std::vector<Loss>& before, const std::vector<Loss>& now) {
+  std::vector<Loss> since;
+  for (Loss loss : now) {
+    const auto same = [&](const Loss& known) { return known.reason == loss.reason; };
     const auto known = std::find_if(before.begin(), before.end(), same);
     if (known != before.end()) {
       loss.count -= std::min(loss.count, known->count);
@@ -161,12 +161,12 @@ void Exporter::Encode(const NamedProfile& window) {
                 [&device] { return static_cast<uint8_t>(device()); });
   {
     const std::lock_guard lock(mutex_);
-    const std::vector<Drop> losses = LossesLocked();
+    const std::vector<Loss> losses = LossesLocked();
     options.export_losses = Since(told_, losses);
     told_ = losses;
   }
   std::vector<SpoolRecord> records;
-  const Drop lost = WriteOtlp(window, options, [&](std::string request) {
+  const Loss lost = WriteOtlp(window, options, [&](std::string request) {
     SpoolRecord record{.start_unix_ns = window.start_unix_ns, .duration_ns = window.duration_ns};
     record.part = static_cast<uint32_t>(records.size());
     record.body = config_.gzip ? Gzip(request) : std::move(request);
@@ -280,7 +280,7 @@ Judgement Exporter::JudgeAnswer(const SpoolRecord& record, const HttpAnswer& ans
   }
   Keep(std::move(verdict.parts));
   const std::lock_guard lock(mutex_);
-  for (std::string& type : verdict.types) AddDrop({.reason = std::move(type), .count = 1, .ns = 0}, stats_.refused);
+  for (std::string& type : verdict.types) AddLoss({.reason = std::move(type), .count = 1, .ns = 0}, stats_.refused);
   return verdict.judgement;
 }
 
@@ -317,16 +317,16 @@ void Exporter::SettleInMemory(const SpoolRecord& record, const Judgement& judgem
 }
 
 void Exporter::LoseLocked(const std::string& reason, uint64_t count, uint64_t ns) {
-  AddDrop({.reason = reason, .count = count, .ns = ns}, losses_);
+  AddLoss({.reason = reason, .count = count, .ns = ns}, losses_);
 }
 
-std::vector<Drop> Exporter::LossesLocked() const {
-  std::vector<Drop> losses = losses_;
+std::vector<Loss> Exporter::LossesLocked() const {
+  std::vector<Loss> losses = losses_;
   if (spool_ == nullptr) return losses;
   const SpoolLosses lost = spool_->stats().lost;
   for (size_t i = 0; i < lost.size(); ++i) {
     if (lost[i].records == 0) continue;
-    AddDrop({.reason = std::string(Name(static_cast<SpoolLoss>(i))), .count = lost[i].records, .ns = lost[i].ns},
+    AddLoss({.reason = std::string(Name(static_cast<SpoolLoss>(i))), .count = lost[i].records, .ns = lost[i].ns},
             losses);
   }
   return losses;

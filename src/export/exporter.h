@@ -54,15 +54,15 @@ struct ExporterStats {
   PprofFilesStats files;
   // Requests with their share of their windows' time, by reason, and whole windows that were not encoded. Those of the
   // spool since it was made, others since the service started.
-  std::vector<Drop> losses;
-  std::vector<Drop> refused;  // profiles, by type: those that the collector took nothing of
+  std::vector<Loss> losses;
+  std::vector<Loss> refused;  // profiles, by type: those that the collector took nothing of
   std::string last_error;     // of sending; empty: the last try went well
 };
 
 // What an exporter leaves to the next one, so that counters go on.
 struct ExporterPast {
   ExporterStats stats;     // `losses`: without those of the spool
-  std::vector<Drop> told;  // losses that windows have carried, all of them
+  std::vector<Loss> told;  // losses that windows have carried, all of them
 };
 
 class Exporter {
@@ -105,7 +105,7 @@ class Exporter {
   void SettleInMemory(const SpoolRecord& record, const Judgement& judgement);
   void LoseLocked(const std::string& reason, uint64_t count, uint64_t ns);
   void DropFromMemoryLocked();
-  std::vector<Drop> LossesLocked() const;
+  std::vector<Loss> LossesLocked() const;
 
   const ExportConfig config_;
   const Say say_;
@@ -118,7 +118,7 @@ class Exporter {
   // Said once each: their messages have names in them that differ from window to window.
   absl::StatusCode files_error_ = absl::StatusCode::kOk;
   std::atomic<absl::StatusCode> spool_error_ = absl::StatusCode::kOk;  // the sender's, too
-  std::vector<Drop> told_;
+  std::vector<Loss> told_;
   std::mt19937_64 random_{std::random_device()()};  // of the sender
 
   mutable std::mutex mutex_;
@@ -133,7 +133,7 @@ class Exporter {
   bool has_new_ = false;          // to be sent
   bool stop_ = false;
   ExporterStats stats_;
-  std::vector<Drop> losses_;  // beside the spool's
+  std::vector<Loss> losses_;  // beside the spool's
 
   std::thread encoder_;  // last: they use all of the above
   std::thread sender_;

@@ -60,7 +60,7 @@ class Spool {
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  // On the disk when it returns Ok; the record's number does not matter. Drops the oldest to make room. What could not
+  // On the disk when it returns Ok; the record's number does not matter. Losses the oldest to make room. What could not
   // be appended is counted, too: over bytes where it would not fit an empty spool, else not written. The latter is not
   // reported while its owner still has it: until one of the two calls below.
   absl::Status Append(const SpoolRecord& record, const SpoolTime& now);

@@ -17,7 +17,7 @@ void WriteEntry(const ProfileFacts& profile, const LedgerEntry& entry, JsonWrite
   json.Field("blocked_ns", entry.blocked_ns);
   json.Field("runnable_ns", entry.runnable_ns);
   json.Field("stolen_ns", entry.stolen_ns);
-  WriteNonZero<Loss>("lost_ns", entry.lost_ns, json);
+  WriteNonZero<LostTime>("lost_ns", entry.lost_ns, json);
   json.Key("rest_ns");
   json.Signed(entry.rest_ns());
   json.EndObject();

@@ -27,7 +27,7 @@ struct CounterWriter {
 void WriteStatsJson(const ProfileStats& stats, JsonWriter& json) {
   json.BeginObject();
   VisitCounters(stats, CounterWriter{json});
-  WriteDropsJson(stats.drops, json);
+  WriteLossesJson(stats.losses, json);
   json.EndObject();
 }
 
@@ -39,12 +39,12 @@ void WriteErrorsJson(const RowSums& sums, JsonWriter& json) {
   json.Field("draws", sums.draws);
 }
 
-void WriteDropsJson(const std::vector<Drop>& drops, JsonWriter& json) {
-  WriteArray("drops", drops, json, [&](const Drop& drop) {
+void WriteLossesJson(const std::vector<Loss>& losses, JsonWriter& json) {
+  WriteArray("drops", losses, json, [&](const Loss& loss) {
     json.BeginObject();
-    json.Field("reason", drop.reason);
-    json.Field("count", drop.count);
-    json.Field("ns", drop.ns);
+    json.Field("reason", loss.reason);
+    json.Field("count", loss.count);
+    json.Field("ns", loss.ns);
     json.EndObject();
   });
 }

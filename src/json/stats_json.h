@@ -1,5 +1,5 @@
 // The counters of a recording as one JSON object, for scripts: the fields of ProfileStats by their names, arrays that
-// are indexed by an enum as objects with the enum's names, drops as an array of {"reason", "count", "ns"}.
+// are indexed by an enum as objects with the enum's names, losses as the array "drops" of {"reason", "count", "ns"}.
 #ifndef OFFCPU_JSON_STATS_JSON_H_
 #define OFFCPU_JSON_STATS_JSON_H_
 
@@ -19,7 +19,7 @@ void WriteErrorsJson(const RowSums& sums, JsonWriter& json);
 
 // Each with its key: "drops", and "idle", an array of {"name", "count", "blocked_ns"}, of a sample with
 // "blocked_error".
-void WriteDropsJson(const std::vector<Drop>& drops, JsonWriter& json);
+void WriteLossesJson(const std::vector<Loss>& losses, JsonWriter& json);
 void WriteIdleJson(const std::vector<IdleSum>& sums, JsonWriter& json);
 
 }  // namespace offcpu

@@ -1,4 +1,4 @@
-// What ProfileStats counts, by the names that files give it. Its drops are apart: they have names of their own.
+// What ProfileStats counts, by the names that files give it. Its losses are apart: they have names of their own.
 #ifndef OFFCPU_LABELS_PROFILE_COUNTERS_H_
 #define OFFCPU_LABELS_PROFILE_COUNTERS_H_
 

@@ -18,9 +18,9 @@ bool SumLimits::Add(const NamedProfile& profile) {
     for (const uint64_t ns : {row.blocked_ns, row.runnable_ns, row.cpu_ns}) AddTo(kRowNs, ns);
     for (const uint64_t events : {row.count, row.samples}) AddTo(kEvents, events);
   }
-  for (const Drop& drop : profile.stats.drops) {
-    AddTo(kDropNs, drop.ns);
-    AddTo(kDrops, drop.count);
+  for (const Loss& loss : profile.stats.losses) {
+    AddTo(kLossNs, loss.ns);
+    AddTo(kLossCounts, loss.count);
   }
   for (const LedgerEntry& entry : profile.ledger) {
     AddTo(kLedgerLives, entry.wall_ns);

@@ -19,7 +19,7 @@ class SumLimits {
 
  private:
   // Sums are made within one of them, or of two: those still do not begin again.
-  enum Kind : size_t { kRowNs, kEvents, kDropNs, kDrops, kLedgerLives, kLedgerParts, kRest, kKinds };
+  enum Kind : size_t { kRowNs, kEvents, kLossNs, kLossCounts, kLedgerLives, kLedgerParts, kRest, kKinds };
 
   void AddTo(Kind kind, uint64_t amount);
 

@@ -38,8 +38,8 @@ int64_t Samples(uint64_t cpu_ns, uint64_t period_ns) {
   return Number(cpu_ns / period + (cpu_ns % period > (period - 1) / 2 ? 1 : 0));
 }
 
-std::string LostText(const Drop& drop, std::string_view where) {
-  return absl::StrCat(std::string(where), ": ", drop.reason, ": ", drop.count, " times, ", drop.ns, " ns");
+std::string LostText(const Loss& loss, std::string_view where) {
+  return absl::StrCat(std::string(where), ": ", loss.reason, ": ", loss.count, " times, ", loss.ns, " ns");
 }
 
 // What does not fit is left out.
@@ -47,14 +47,14 @@ std::vector<std::string> LostTexts(const NamedProfile& profile, const OtlpOption
   constexpr size_t kMostBytes = 4096;
   std::vector<std::string> texts;
   size_t bytes = 0;
-  const auto add = [&](const Drop& drop, std::string_view where) {
-    std::string text = LostText(drop, where);
-    if ((drop.ns == 0 && drop.count == 0) || bytes + text.size() > kMostBytes) return;
+  const auto add = [&](const Loss& loss, std::string_view where) {
+    std::string text = LostText(loss, where);
+    if ((loss.ns == 0 && loss.count == 0) || bytes + text.size() > kMostBytes) return;
     bytes += text.size();
     texts.push_back(std::move(text));
   };
-  for (const Drop& drop : profile.stats.drops) add(drop, kRecording);
-  for (const Drop& drop : options.export_losses) add(drop, kExport);
+  for (const Loss& loss : profile.stats.losses) add(loss, kRecording);
+  for (const Loss& loss : options.export_losses) add(loss, kExport);
   return texts;
 }
 
@@ -77,13 +77,13 @@ class Writer {
         stacks_(profile, options.names, options.labels),
         labels_(profile) {}
 
-  Drop Write() {
+  Loss Write() {
     FindResources();
     WriteRows();
     request_.SetResource(OtlpRecorderFrame(profile_.host, options_.resource));
     if (Wants(OtlpType::kRecording)) WriteRecording();
-    for (const Drop& drop : profile_.stats.drops) WriteDrop(drop, kRecording);
-    for (const Drop& drop : options_.export_losses) WriteDrop(drop, kExport);
+    for (const Loss& loss : profile_.stats.losses) WriteLoss(loss, kRecording);
+    for (const Loss& loss : options_.export_losses) WriteLoss(loss, kExport);
     Flush();
     return rows_lost_;
   }
@@ -273,15 +273,15 @@ class Writer {
     }
   }
 
-  void WriteDrop(const Drop& drop, std::string_view where) {
+  void WriteLoss(const Loss& loss, std::string_view where) {
     const auto make = [&](OtlpDictionary& dictionary) {
-      OtlpSample sample = {.stack = OtlpStacks::Word(drop.reason, dictionary)};
+      OtlpSample sample = {.stack = OtlpStacks::Word(loss.reason, dictionary)};
       sample.attributes = {dictionary.Attribute(kOtlpLostWhere, where)};
-      At(OtlpType::kLostTime, sample.values) = Number(drop.ns);
-      At(OtlpType::kLostCount, sample.values) = Number(drop.count);
+      At(OtlpType::kLostTime, sample.values) = Number(loss.ns);
+      At(OtlpType::kLostCount, sample.values) = Number(loss.count);
       return sample;
     };
-    if (Wants(OtlpType::kLostTime) && (drop.ns != 0 || drop.count != 0)) Add(make);
+    if (Wants(OtlpType::kLostTime) && (loss.ns != 0 || loss.count != 0)) Add(make);
   }
 
   const NamedProfile& profile_;
@@ -292,12 +292,12 @@ class Writer {
   RowLabels labels_;
   std::vector<OtlpProfiles::Frame> frames_;
   std::vector<uint32_t> resources_;  // by row, which of them
-  Drop rows_lost_ = {.reason = kOtlpTooLarge};
+  Loss rows_lost_ = {.reason = kOtlpTooLarge};
 };
 
 }  // namespace
 
-Drop WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
+Loss WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
                absl::FunctionRef<void(std::string request)> sink) {
   return Writer(profile, options, sink).Write();
 }

@@ -46,12 +46,12 @@ struct OtlpOptions {
   std::vector<std::pair<std::string, std::string>> resource;
   // What the ids of the profiles are made of: the same for the same window, different within it.
   std::array<uint8_t, 16> window_id = {};
-  std::vector<Drop> export_losses;  // what was lost after it was recorded: windows and their time
+  std::vector<Loss> export_losses;  // what was lost after it was recorded: windows and their time
 };
 
 // What fitted no request: rows and their time, for this reason.
 inline constexpr char kOtlpTooLarge[] = "larger than a request";
-Drop WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
+Loss WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
                absl::FunctionRef<void(std::string request)> sink);
 
 }  // namespace offcpu

@@ -54,15 +54,15 @@ bool Consume(std::string_view prefix, std::string_view* text) {
 }
 
 // "REASON: N times, N ns"
-bool ParseDrop(std::string_view text, Drop* drop) {
+bool ParseLoss(std::string_view text, Loss* loss) {
   const size_t colon = text.rfind(": ");
   if (colon == std::string_view::npos || !text.ends_with(" ns")) return false;
   const std::string_view figures = text.substr(colon + 2, text.size() - colon - 2 - 3);
   const size_t times = figures.find(kTimes);
   if (times == std::string_view::npos) return false;
-  drop->reason = std::string(text.substr(0, colon));
-  return ParseNumber(figures.substr(0, times), &drop->count) &&
-         ParseNumber(figures.substr(times + kTimes.size()), &drop->ns);
+  loss->reason = std::string(text.substr(0, colon));
+  return ParseNumber(figures.substr(0, times), &loss->count) &&
+         ParseNumber(figures.substr(times + kTimes.size()), &loss->ns);
 }
 
 class Reader {
@@ -83,7 +83,7 @@ class Reader {
       return true;
     }
     if (comment.starts_with(kAccuracy)) return true;
-    if (Consume(kLost, &comment)) return ParseDrop(comment, &profile_.stats.drops.emplace_back());
+    if (Consume(kLost, &comment)) return ParseLoss(comment, &profile_.stats.losses.emplace_back());
     if (Consume(kLedger, &comment)) return ledger_.Read(comment);
     if (comment == kIdleTold) {
       profile_.idle_is_told = true;
@@ -151,9 +151,9 @@ std::vector<std::string> PprofComments(const NamedProfile& profile) {
   const bool tells_idle = profile.idle_is_told && !profile.rows.empty();  // of no row there is nothing to tell
   if (tells_idle) comments.emplace_back(kIdleTold);
   for (std::string& line : CounterLines(profile.stats)) comments.push_back(std::move(line));
-  for (const Drop& drop : profile.stats.drops) {
+  for (const Loss& loss : profile.stats.losses) {
     comments.push_back(
-        absl::StrCat(std::string(kLost), drop.reason, ": ", drop.count, std::string(kTimes), drop.ns, " ns"));
+        absl::StrCat(std::string(kLost), loss.reason, ": ", loss.count, std::string(kTimes), loss.ns, " ns"));
   }
   for (const std::string& text : LedgerTexts(profile)) comments.push_back(absl::StrCat(std::string(kLedger), text));
   return comments;

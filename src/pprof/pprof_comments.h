@@ -6,7 +6,7 @@
 //   host: web1
 //   counters: intervals 5759, walk_ends complete 5756   fields of ProfileStats by their names, as many as a line has
 //                                                       room for; none is 0. Version 1 had one a comment
-//   lost: budget: 3 times, 1500 ns                      each of ProfileStats::drops
+//   lost: budget: 3 times, 1500 ns                      each of ProfileStats::losses
 //   accuracy: 3.31 s ±4 % off the CPU; waits below ...  of a sample, for people: all of the time with its standard
 //                                                       error, and how far off rows may be
 //   idle: told                                          a wait for work has the label that says so, and others do not

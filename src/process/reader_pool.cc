@@ -217,7 +217,7 @@ ReaderPool::State ReaderPool::Look(const std::shared_ptr<Task>& task) {
   return task->state;
 }
 
-void ReaderPool::Drop(const std::shared_ptr<Task>& task) {
+void ReaderPool::Loss(const std::shared_ptr<Task>& task) {
   Job unbegun;  // freed without the lock
   const std::lock_guard lock(shared_->mutex);
   if (task->state != State::kQueued) return;
@@ -247,7 +247,7 @@ bool ReaderPool::Run(const ReadSubject& subject, std::chrono::milliseconds deadl
   }
   const bool is_done = task->state == State::kDone;
   lock.unlock();
-  if (!is_done) Drop(task);
+  if (!is_done) Loss(task);
   return is_done;
 }
 

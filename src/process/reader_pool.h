@@ -60,7 +60,7 @@ class ReaderPool {
   // As of now. Once it is kDone, what the job has written can be read.
   State Look(const std::shared_ptr<Task>& task);
   // It does not begin any more, if it has not yet.
-  void Drop(const std::shared_ptr<Task>& task);
+  void Loss(const std::shared_ptr<Task>& task);
 
   // Submits and waits: true if it is done. Gives up when it is stuck, has not begun in `deadline`, or when
   // `is_cancelled` says so, which is asked now and then.

@@ -10,7 +10,7 @@ ReaderThreads::ReaderThreads(std::shared_ptr<ReaderPool> pool, std::chrono::mill
     : pool_(std::move(pool)), deadline_(deadline) {}
 
 ReaderThreads::~ReaderThreads() {
-  for (const Entry& entry : entries_) pool_->Drop(entry.task);
+  for (const Entry& entry : entries_) pool_->Loss(entry.task);
 }
 
 ReadTaken ReaderThreads::Submit(uid_t owner, Job job, OnGivenUp given_up) {

@@ -6,7 +6,7 @@
 
 namespace offcpu {
 
-std::string_view Name(Loss loss) { return InfoOf(loss).name; }
+std::string_view Name(LostTime loss) { return InfoOf(loss).name; }
 
 uint64_t LedgerEntry::lost_total_ns() const { return std::accumulate(lost_ns.begin(), lost_ns.end(), uint64_t{0}); }
 

@@ -13,7 +13,7 @@
 namespace offcpu {
 
 // Why time that a thread waited is not in the profile. (A sample stands for what it left out: that is not lost.)
-enum class Loss : uint8_t {
+enum class LostTime : uint8_t {
   kRingFull,      // of intervals
   kRingBusy,      // likewise
   kBelowMinWait,  // the filters, as what follows
@@ -23,8 +23,8 @@ enum class Loss : uint8_t {
   kGoneAtEnd,    // waited when the recording ended, and was dead before it could be listed
   kQueueFull,    // between the thread that drains the rings and the worker
 };
-inline constexpr size_t kLossCount = 8;
-std::string_view Name(Loss loss);  // as the drop of the same reason
+inline constexpr size_t kLostTimeCount = 8;
+std::string_view Name(LostTime loss);  // as the loss of the same reason
 
 // Nanoseconds of one thread under one program.
 struct LedgerEntry {
@@ -36,7 +36,7 @@ struct LedgerEntry {
   uint64_t stolen_ns = 0;  // by interrupts and the hypervisor, while it was on a CPU
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
-  std::array<uint64_t, kLossCount> lost_ns = {};
+  std::array<uint64_t, kLostTimeCount> lost_ns = {};
 
   uint64_t lost_total_ns() const;
   // Wall time without all the terms; below 0 if they are more than there was.

@@ -24,12 +24,12 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "Waits ended faster than offcpu read them, and the ring between the kernel and offcpu had no room.",
      .advice = kRecordLess,
      .takes_time = true,
-     .ledger = Loss::kRingFull},
+     .ledger = LostTime::kRingFull},
     {.id = LossId::kIntervalRingBusy,
      .name = "interval ring busy",
      .meaning = "A wait ended while code that its CPU had interrupted held the lock of the ring.",
      .takes_time = true,
-     .ledger = Loss::kRingBusy},
+     .ledger = LostTime::kRingBusy},
     {.id = LossId::kNoStorage,
      .name = "no task storage",
      .meaning = "The kernel had no memory to note when a thread left the CPU. The length of that wait is not known.",
@@ -51,22 +51,22 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "A filter let a thread in while it was off the CPU, because its name, user or control group changed. "
                 "That wait is not recorded.",
      .takes_time = true,
-     .ledger = Loss::kNotSelected},
+     .ledger = LostTime::kNotSelected},
     {.id = LossId::kBelowMinWait,
      .name = "shorter than --min-wait",
      .meaning = "Waits that --min-wait leaves out.",
      .takes_time = true,
-     .ledger = Loss::kBelowMinWait},
+     .ledger = LostTime::kBelowMinWait},
     {.id = LossId::kAboveMaxWait,
      .name = "longer than --max-wait",
      .meaning = "Waits that --max-wait leaves out.",
      .takes_time = true,
-     .ledger = Loss::kAboveMaxWait},
+     .ledger = LostTime::kAboveMaxWait},
     {.id = LossId::kOtherKind,
      .name = "not of --state",
      .meaning = "Waits that --state leaves out.",
      .takes_time = true,
-     .ledger = Loss::kOtherKind},
+     .ledger = LostTime::kOtherKind},
     {.id = LossId::kClockBackwards,
      .name = "clock went backwards",
      .meaning = "The clocks of two CPUs differed by more than the length of a wait. The wait counts as 0 ns."},
@@ -128,7 +128,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "A thread waited when the recording ended, and was dead before offcpu listed it. In a ledger, also a "
                 "thread that slept throughout and has run more than once since.",
      .takes_time = true,
-     .ledger = Loss::kGoneAtEnd},
+     .ledger = LostTime::kGoneAtEnd},
     {.id = LossId::kAccountLost,
      .name = "account of a thread lost",
      .meaning = "The ledger lacks the account of a thread, or its beginning. The ring had no room for it, the kernel "
@@ -175,7 +175,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "offcpu did not keep up with the waits that it had read from the ring.",
      .advice = kRecordLess,
      .takes_time = true,
-     .ledger = Loss::kQueueFull},
+     .ledger = LostTime::kQueueFull},
     {.id = LossId::kQueueCaptures,
      .name = "queue full: captures",
      .meaning =
@@ -389,8 +389,8 @@ constexpr bool IsWholeAndInOrder() {
     const LossInfo& info = kLossTable[i];
     if (static_cast<size_t>(info.id) != i || info.name.empty() || info.meaning.empty()) return false;
   }
-  for (size_t i = 0; i < kLossCount; ++i) {
-    const auto has_term = [i](const LossInfo& info) { return info.ledger == static_cast<Loss>(i); };
+  for (size_t i = 0; i < kLostTimeCount; ++i) {
+    const auto has_term = [i](const LossInfo& info) { return info.ledger == static_cast<LostTime>(i); };
     if (std::count_if(kLossTable.begin(), kLossTable.end(), has_term) != 1) return false;
   }
   for (size_t i = 0; i < kNoUserStackTable.size(); ++i) {
@@ -408,12 +408,12 @@ const std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStacks = kNoUserStac
 
 const LossInfo& InfoOf(LossId id) { return kLossTable[static_cast<size_t>(id)]; }
 
-const LossInfo& InfoOf(Loss loss) {
+const LossInfo& InfoOf(LostTime loss) {
   return *std::find_if(kLossTable.begin(), kLossTable.end(),
                        [loss](const LossInfo& info) { return info.ledger == loss; });
 }
 
-Drop DropOf(LossId id, uint64_t count, uint64_t ns) {
+Loss LossOf(LossId id, uint64_t count, uint64_t ns) {
   return {.reason = std::string(InfoOf(id).name), .count = count, .ns = ns};
 }
 
@@ -421,22 +421,22 @@ const NoUserStackInfo& InfoOf(NoUserStack reason) { return kNoUserStackTable[sta
 
 bool IsLoss(NoUserStack reason) { return reason != NoUserStack::kNone && reason != NoUserStack::kKernelThread; }
 
-std::string DropName(NoUserStack reason, bool of_waker) {
+std::string LossName(NoUserStack reason, bool of_waker) {
   return absl::StrCat(of_waker ? "no user stack of the waker: " : "no user stack: ", std::string(Name(reason)));
 }
 
-std::string DropName(FileRefusal refusal) { return absl::StrCat("perf map refused: ", std::string(Name(refusal))); }
+std::string LossName(FileRefusal refusal) { return absl::StrCat("perf map refused: ", std::string(Name(refusal))); }
 
-std::vector<std::string> AllDropNames() {
+std::vector<std::string> AllLossNames() {
   std::vector<std::string> names;
   names.reserve(kLossTable.size() + 2 * kNoUserStackTable.size() + kFileRefusals);
   for (const LossInfo& info : kLossTable) names.emplace_back(info.name);
   for (const bool of_waker : {false, true}) {
     for (const NoUserStackInfo& info : kNoUserStackTable) {
-      if (IsLoss(info.reason)) names.push_back(DropName(info.reason, of_waker));
+      if (IsLoss(info.reason)) names.push_back(LossName(info.reason, of_waker));
     }
   }
-  for (size_t i = 1; i < kFileRefusals; ++i) names.push_back(DropName(static_cast<FileRefusal>(i)));
+  for (size_t i = 1; i < kFileRefusals; ++i) names.push_back(LossName(static_cast<FileRefusal>(i)));
   return names;
 }
 

@@ -102,16 +102,16 @@ struct LossInfo {
   std::string_view meaning;                   // for a reader of the profile
   std::string_view advice = "";               // empty: nothing has to be done, or can be
   bool takes_time = false;                    // time is missing in the profile with it
-  std::optional<Loss> ledger = std::nullopt;  // where that time is in the ledger
+  std::optional<LostTime> ledger = std::nullopt;  // where that time is in the ledger
 };
 
 // By their ids.
 extern const std::array<LossInfo, kLossIdCount> kLosses;
 
 const LossInfo& InfoOf(LossId id);
-const LossInfo& InfoOf(Loss loss);
+const LossInfo& InfoOf(LostTime loss);
 
-Drop DropOf(LossId id, uint64_t count, uint64_t ns = 0);
+Loss LossOf(LossId id, uint64_t count, uint64_t ns = 0);
 
 // Why there is no user stack, likewise; of kNone nothing.
 struct NoUserStackInfo {
@@ -126,12 +126,12 @@ const NoUserStackInfo& InfoOf(NoUserStack reason);
 // Is it a loss? A kernel thread has no user stack, so nothing is lost.
 bool IsLoss(NoUserStack reason);
 
-// What drops of these kinds are called: "no user stack: budget", "perf map refused: symbolic link".
-std::string DropName(NoUserStack reason, bool of_waker);
-std::string DropName(FileRefusal refusal);
+// What losses of these kinds are called: "no user stack: budget", "perf map refused: symbolic link".
+std::string LossName(NoUserStack reason, bool of_waker);
+std::string LossName(FileRefusal refusal);
 
-// All that a drop of a recording can be called.
-std::vector<std::string> AllDropNames();
+// All that a loss of a recording can be called.
+std::vector<std::string> AllLossNames();
 
 }  // namespace offcpu
 

@@ -283,19 +283,19 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   to.host_cpu_ns += from.host_cpu_ns;
   to.cpu_budget_ppm = std::max(to.cpu_budget_ppm, from.cpu_budget_ppm);
   to.run_queue.Add(from.run_queue);
-  AddDrops(from.drops, to.drops);
+  AddLosses(from.losses, to.losses);
 }
 
-void AddDrop(const Drop& drop, std::vector<Drop>& to) {
-  const auto is_same = [&drop](const Drop& other) { return other.reason == drop.reason; };
+void AddLoss(const Loss& loss, std::vector<Loss>& to) {
+  const auto is_same = [&loss](const Loss& other) { return other.reason == loss.reason; };
   const auto known = std::find_if(to.begin(), to.end(), is_same);  // there are a few dozen reasons
-  if (known == to.end()) return to.push_back(drop);
-  known->count += drop.count;
-  known->ns += drop.ns;
+  if (known == to.end()) return to.push_back(loss);
+  known->count += loss.count;
+  known->ns += loss.ns;
 }
 
-void AddDrops(const std::vector<Drop>& from, std::vector<Drop>& to) {
-  for (const Drop& drop : from) AddDrop(drop, to);
+void AddLosses(const std::vector<Loss>& from, std::vector<Loss>& to) {
+  for (const Loss& loss : from) AddLoss(loss, to);
 }
 
 Profile MergeProfiles(std::span<const std::shared_ptr<const Profile>> windows, RowFilter keep) {

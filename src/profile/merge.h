@@ -24,11 +24,11 @@ inline bool Everything(const ProcessInfo&, const std::string&) { return true; }
 // kept.
 Profile MergeProfiles(std::span<const std::shared_ptr<const Profile>> windows, RowFilter keep);
 
-// Sums and drops; not the numbers of processes and of threads that slept throughout, which are no sums.
+// Sums and losses; not the numbers of processes and of threads that slept throughout, which are no sums.
 void AddStats(const ProfileStats& from, ProfileStats& to);
 // By reason.
-void AddDrop(const Drop& drop, std::vector<Drop>& to);
-void AddDrops(const std::vector<Drop>& from, std::vector<Drop>& to);
+void AddLoss(const Loss& loss, std::vector<Loss>& to);
+void AddLosses(const std::vector<Loss>& from, std::vector<Loss>& to);
 
 }  // namespace offcpu
 

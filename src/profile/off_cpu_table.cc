@@ -14,13 +14,13 @@ namespace {
 
 constexpr char kOther[] = "[other]";
 
-void AddDrop(LossId loss, uint64_t count, uint64_t ns, ProfileStats& stats) {
-  if (count != 0) stats.drops.push_back(DropOf(loss, count, ns));
+void AddLoss(LossId loss, uint64_t count, uint64_t ns, ProfileStats& stats) {
+  if (count != 0) stats.losses.push_back(LossOf(loss, count, ns));
 }
 
-void AddDrop(NoUserStack missing, bool of_waker, const Drop& sums, ProfileStats& stats) {
+void AddLoss(NoUserStack missing, bool of_waker, const Loss& sums, ProfileStats& stats) {
   if (sums.count == 0 || !IsLoss(missing)) return;
-  stats.drops.push_back({.reason = DropName(missing, of_waker), .count = sums.count, .ns = sums.ns});
+  stats.losses.push_back({.reason = LossName(missing, of_waker), .count = sums.count, .ns = sums.ns});
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
   profile.stats = std::move(stats);
   profile.stats.processes = ProcessesWithRows(profile.rows);
   stacks.MoveTo(profile);
-  AddDrops(stacks, profile);
+  AddLosses(stacks, profile);
   return profile;
 }
 
@@ -173,45 +173,45 @@ uint64_t OffCpuTable::ProcessesWithRows(const std::vector<ProfileRow>& rows) con
 }
 
 // Counts user stacks that are missing, of the waker itself, not of those further up.
-void OffCpuTable::AddWakerDrops(Profile& profile) {
-  std::array<Drop, kNoUserStackCount> missing;
+void OffCpuTable::AddWakerLosses(Profile& profile) {
+  std::array<Loss, kNoUserStackCount> missing;
   for (const ProfileRow& row : profile.rows) {
     if (row.waker == 0 || profile.wakers[row.waker - 1].empty()) continue;
     const WakerLink& waker = profile.wakers[row.waker - 1].front();
-    Drop& drop = missing[static_cast<size_t>(profile.user_stacks[waker.user_stack].missing)];
-    drop.count += row.count;
-    drop.ns += row.total_ns();
+    Loss& loss = missing[static_cast<size_t>(profile.user_stacks[waker.user_stack].missing)];
+    loss.count += row.count;
+    loss.ns += row.total_ns();
   }
   for (size_t i = 0; i < missing.size(); ++i) {
-    AddDrop(static_cast<NoUserStack>(i), true, missing[i], profile.stats);
+    AddLoss(static_cast<NoUserStack>(i), true, missing[i], profile.stats);
   }
 }
 
-void OffCpuTable::AddDrops(const StackTable& stacks, Profile& profile) const {
-  std::array<Drop, kNoUserStackCount> missing;
-  Drop undefined;
+void OffCpuTable::AddLosses(const StackTable& stacks, Profile& profile) const {
+  std::array<Loss, kNoUserStackCount> missing;
+  Loss undefined;
   for (const ProfileRow& row : profile.rows) {
-    Drop& drop = missing[static_cast<size_t>(profile.user_stacks[row.user_stack].missing)];
-    drop.count += row.events();
-    drop.ns += row.wall_ns();
+    Loss& loss = missing[static_cast<size_t>(profile.user_stacks[row.user_stack].missing)];
+    loss.count += row.events();
+    loss.ns += row.wall_ns();
     const KernelStack& kernel = profile.kernel_stacks[row.kernel_stack];
     if (!kernel.is_lost()) continue;
     undefined.count += row.events();
     undefined.ns += row.wall_ns();
   }
   for (size_t i = 0; i < missing.size(); ++i) {
-    AddDrop(static_cast<NoUserStack>(i), false, missing[i], profile.stats);
+    AddLoss(static_cast<NoUserStack>(i), false, missing[i], profile.stats);
   }
-  AddWakerDrops(profile);
-  AddDrop(LossId::kKernelStackUndefined, undefined.count, undefined.ns, profile.stats);
+  AddWakerLosses(profile);
+  AddLoss(LossId::kKernelStackUndefined, undefined.count, undefined.ns, profile.stats);
   // The time of these is in the profile, under coarser names.
-  AddDrop(LossId::kRowTableFull, overflow_.sums.events(), overflow_.sums.wall_ns(), profile.stats);
-  AddDrop(LossId::kUserStackTableFull, stacks.user_overflows(), 0, profile.stats);
-  AddDrop(LossId::kKernelStackTableFull, stacks.kernel_overflows(), 0, profile.stats);
-  AddDrop(LossId::kProcessTableFull, process_overflows_, 0, profile.stats);
-  AddDrop(LossId::kCommTableFull, comm_overflows_, 0, profile.stats);
-  AddDrop(LossId::kWakerTableFull, waker_overflows_, 0, profile.stats);
-  AddDrop(LossId::kControlGroupTableFull, control_group_overflows_, 0, profile.stats);
+  AddLoss(LossId::kRowTableFull, overflow_.sums.events(), overflow_.sums.wall_ns(), profile.stats);
+  AddLoss(LossId::kUserStackTableFull, stacks.user_overflows(), 0, profile.stats);
+  AddLoss(LossId::kKernelStackTableFull, stacks.kernel_overflows(), 0, profile.stats);
+  AddLoss(LossId::kProcessTableFull, process_overflows_, 0, profile.stats);
+  AddLoss(LossId::kCommTableFull, comm_overflows_, 0, profile.stats);
+  AddLoss(LossId::kWakerTableFull, waker_overflows_, 0, profile.stats);
+  AddLoss(LossId::kControlGroupTableFull, control_group_overflows_, 0, profile.stats);
 }
 
 }  // namespace offcpu

@@ -50,7 +50,7 @@ class OffCpuTable {
   // Columns of time never become narrower.
   uint64_t column_ns() const { return times_.column_ns(); }
 
-  // Rows sorted by their key; `stacks` must be the table whose indices the rows carry. To `stats.drops` it adds the
+  // Rows sorted by their key; `stacks` must be the table whose indices the rows carry. To `stats.losses` it adds the
   // time without a user stack by reason, that of undefined kernel stacks, and what overflowed. Column 0 of the times
   // begins at an instant of the scheduler's clock. Ends this table and `stacks`.
   Profile Finish(StackTable& stacks, ProfileStats stats);
@@ -63,8 +63,8 @@ class OffCpuTable {
   std::string TimesOf(uint32_t number, const RowSums& sums, uint32_t first) const;
   uint64_t ProcessesWithRows(const std::vector<ProfileRow>& rows) const;
   static void FillContainers(Profile& profile);
-  static void AddWakerDrops(Profile& profile);
-  void AddDrops(const StackTable& stacks, Profile& profile) const;
+  static void AddWakerLosses(Profile& profile);
+  void AddLosses(const StackTable& stacks, Profile& profile) const;
 
   struct Cell {
     RowSums sums;

@@ -42,8 +42,8 @@ void MergeSame(std::vector<LedgerEntry>& sorted) {
   if (!sorted.empty()) sorted.resize(kept + 1);
 }
 
-// Drops second accounts: a thread that ended after it had been listed has sent one more.
-void DropToldTwice(std::vector<ThreadAccount>& accounts) {
+// Losses second accounts: a thread that ended after it had been listed has sent one more.
+void LossToldTwice(std::vector<ThreadAccount>& accounts) {
   absl::flat_hash_set<std::tuple<ProcessKey, int32_t, uint64_t>> open;
   std::erase_if(accounts, [&open](const ThreadAccount& account) {
     return account.until_ns == 0 && !open.emplace(account.process, account.tid, account.since_ns).second;
@@ -92,7 +92,7 @@ void LedgerMaker::BookLastStretch(const ThreadAccount& account, const RecordedSp
     }
   } else if (account.out_ns != 0 || account.arrived_ns == 0) {
     // It waited. But it was dead when waits were listed, or had slept throughout and has run more than once since.
-    entry.lost_ns[static_cast<size_t>(Loss::kGoneAtEnd)] += length;
+    entry.lost_ns[static_cast<size_t>(LostTime::kGoneAtEnd)] += length;
   } else if (account.arrived_ns < span.end_ns) {
     const uint64_t before = account.arrived_ns < span.start_ns ? span.start_ns - account.arrived_ns : 0;
     const uint64_t most = span.end_ns - std::max(account.arrived_ns, span.start_ns);
@@ -103,7 +103,7 @@ void LedgerMaker::BookLastStretch(const ThreadAccount& account, const RecordedSp
 void LedgerMaker::MoveDropped(const ThreadKey& thread, LedgerEntry& entry) const {
   const auto dropped = dropped_.find(thread);
   if (dropped == dropped_.end()) return;
-  uint64_t& lost = entry.lost_ns[static_cast<size_t>(Loss::kQueueFull)];
+  uint64_t& lost = entry.lost_ns[static_cast<size_t>(LostTime::kQueueFull)];
   Move(dropped->second.blocked_ns, entry.blocked_ns, lost);
   Move(dropped->second.runnable_ns, entry.runnable_ns, lost);
 }
@@ -128,7 +128,7 @@ LedgerEntry LedgerMaker::EntryOf(const ThreadAccount& account, const RecordedSpa
 
 void LedgerMaker::Finish(const RecordedSpan& span, Profile& profile) {
   ProcessIndex index(profile);
-  DropToldTwice(accounts_);
+  LossToldTwice(accounts_);
   for (const ThreadAccount& account : accounts_) {
     LedgerEntry entry = EntryOf(account, span);
     if (entry.wall_ns == 0) continue;  // made at the very end
@@ -139,7 +139,7 @@ void LedgerMaker::Finish(const RecordedSpan& span, Profile& profile) {
     return std::tie(a.process, a.tid) < std::tie(b.process, b.tid);
   });
   MergeSame(profile.ledger);
-  if (over_limit_ != 0) profile.stats.drops.push_back(DropOf(LossId::kLedgerFull, over_limit_));
+  if (over_limit_ != 0) profile.stats.losses.push_back(LossOf(LossId::kLedgerFull, over_limit_));
 }
 
 }  // namespace offcpu

@@ -43,7 +43,7 @@ class LedgerMaker {
   uint64_t over_limit_ = 0;
   struct LastWait {
     OpenWait wait;
-    std::optional<Loss> loss;  // why it is left out
+    std::optional<LostTime> loss;  // why it is left out
   };
   absl::flat_hash_map<ThreadKey, LastWait> waits_;
   absl::flat_hash_map<ThreadKey, DroppedTime> dropped_;

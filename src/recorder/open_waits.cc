@@ -14,10 +14,10 @@ WaitPart AllOf(const OpenWait& open) {
           .end_ns = open.begin_ns + open.blocked_ns + open.runnable_ns};
 }
 
-void Count(const WaitPart& part, Drop& drop) {
+void Count(const WaitPart& part, Loss& loss) {
   if (part.total_ns() == 0) return;
-  ++drop.count;
-  drop.ns += part.total_ns();
+  ++loss.count;
+  loss.ns += part.total_ns();
 }
 
 IntervalEvent IntervalOf(const WaitingThread& thread, const WaitPart& part) {
@@ -34,12 +34,12 @@ IntervalEvent IntervalOf(const WaitingThread& thread, const WaitPart& part) {
 
 }  // namespace
 
-std::optional<Loss> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& config) {
+std::optional<LostTime> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& config) {
   const uint64_t ns = AllOf(open).total_ns();
-  if (ns < config.min_wait_ns) return Loss::kBelowMinWait;
-  if (config.max_wait_ns != 0 && ns > config.max_wait_ns) return Loss::kAboveMaxWait;
+  if (ns < config.min_wait_ns) return LostTime::kBelowMinWait;
+  if (config.max_wait_ns != 0 && ns > config.max_wait_ns) return LostTime::kAboveMaxWait;
   const bool wanted = std::find(config.kinds.begin(), config.kinds.end(), open.kind) != config.kinds.end();
-  return wanted || config.kinds.empty() ? std::nullopt : std::optional(Loss::kOtherKind);
+  return wanted || config.kinds.empty() ? std::nullopt : std::optional(LostTime::kOtherKind);
 }
 
 bool IsThroughout(const OpenWait& open, uint64_t window_begin_ns) {

@@ -21,8 +21,8 @@ struct OpenWaits {
   std::vector<KernelStackEvent> kernel_stacks;
   std::vector<IntervalEvent> intervals;  // user stacks come by the live path
   uint64_t sleepers = 0;                 // threads that waited throughout and were only to be counted
-  Drop filtered;                         // too short so far, too long, or of another kind
-  Drop missed;                           // lies in an earlier window, at whose end nothing was known of it
+  Loss filtered;                         // too short so far, too long, or of another kind
+  Loss missed;                           // lies in an earlier window, at whose end nothing was known of it
 };
 
 struct OpenWaitsConfig : WaitSelection {
@@ -30,7 +30,7 @@ struct OpenWaitsConfig : WaitSelection {
 };
 
 // Why a wait that is still open is left out; nothing if it is reported.
-std::optional<Loss> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& config);
+std::optional<LostTime> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& config);
 
 // Did it begin before the window, which began at `window_begin_ns` (scheduler's clock, 0: with the recording)?
 bool IsThroughout(const OpenWait& open, uint64_t window_begin_ns);

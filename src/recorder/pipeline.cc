@@ -19,7 +19,7 @@ Pipeline::Pipeline(const PipelineConfig& config, std::shared_ptr<Host> host, uin
       windows_(config.windows, stacks_, *host_, now_ns),
       live_(targets_, stacks_, host_, config.unread_batches, now_ns),
       walkers_(config.unwind, config.max_frames),
-      drops_before_(CountedDrops()) {}
+      losses_before_(CountedLosses()) {}
 
 void Pipeline::Handle(Event event) {
   std::visit([this](auto&& e) { On(std::forward<decltype(e)>(e)); }, std::move(event));
@@ -120,42 +120,42 @@ void Pipeline::AddOpenWaits(const std::vector<WaitingThread>& first, const std::
   }
 }
 
-Profile Pipeline::TakeClosed(std::vector<Drop> drops) {
-  Profile profile = windows_.TakeClosed(targets_.table().Describe(), WithCounted(std::move(drops)));
+Profile Pipeline::TakeClosed(std::vector<Loss> losses) {
+  Profile profile = windows_.TakeClosed(targets_.table().Describe(), WithCounted(std::move(losses)));
   stacks_.ForgetOtherWindows();
   targets_.table().Forget();
   return profile;
 }
 
-Profile Pipeline::Finish(std::vector<Drop> drops) {
+Profile Pipeline::Finish(std::vector<Loss> losses) {
   live_.Finish();
   targets_.GiveUpAll();
   PassOn();
   runtime_reads_.EndWaiting();
   PassOn();
-  return windows_.Finish(targets_.table().Describe(), WithCounted(std::move(drops)));
+  return windows_.Finish(targets_.table().Describe(), WithCounted(std::move(losses)));
 }
 
-std::vector<Drop> Pipeline::WithCounted(std::vector<Drop> drops) {
-  std::vector<Drop> counted = CountedDrops();
-  for (Drop& drop : DropsSince(drops_before_, counted)) drops.push_back(std::move(drop));
-  drops_before_ = std::move(counted);
-  return drops;
+std::vector<Loss> Pipeline::WithCounted(std::vector<Loss> losses) {
+  std::vector<Loss> counted = CountedLosses();
+  for (Loss& loss : LossesSince(losses_before_, counted)) losses.push_back(std::move(loss));
+  losses_before_ = std::move(counted);
+  return losses;
 }
 
-std::vector<Drop> Pipeline::CountedDrops() const {
-  return {DropOf(LossId::kUndecodable, undecodable_),
-          DropOf(LossId::kTooManyProcesses, targets_.table().over_limit()),
-          DropOf(LossId::kTooManyWaitingStacks, targets_.waiting_over_limit()),
-          DropOf(LossId::kTargetStuck, targets_.reader_stats().stuck),
-          DropOf(LossId::kTargetNotRead, targets_.reader_stats().not_begun),
-          DropOf(LossId::kReaderNotStarted, host_->readers()->stats().not_started),
-          DropOf(LossId::kCorruptTable, walkers_.row_stats().corrupt_tables),
-          DropOf(LossId::kBadTableEntry, walkers_.row_stats().bad_entries),
-          DropOf(LossId::kOldSFrame, walkers_.row_stats().sframe_old_versions),
-          DropOf(LossId::kUserWalkDiffers, stacks_.known().wrong()),
-          DropOf(LossId::kNameConflict, targets_.conflicts() + windows_.conflicts() + stacks_.known().conflicts()),
-          DropOf(LossId::kControlGroupNotTold, windows_.control_groups_not_told())};
+std::vector<Loss> Pipeline::CountedLosses() const {
+  return {LossOf(LossId::kUndecodable, undecodable_),
+          LossOf(LossId::kTooManyProcesses, targets_.table().over_limit()),
+          LossOf(LossId::kTooManyWaitingStacks, targets_.waiting_over_limit()),
+          LossOf(LossId::kTargetStuck, targets_.reader_stats().stuck),
+          LossOf(LossId::kTargetNotRead, targets_.reader_stats().not_begun),
+          LossOf(LossId::kReaderNotStarted, host_->readers()->stats().not_started),
+          LossOf(LossId::kCorruptTable, walkers_.row_stats().corrupt_tables),
+          LossOf(LossId::kBadTableEntry, walkers_.row_stats().bad_entries),
+          LossOf(LossId::kOldSFrame, walkers_.row_stats().sframe_old_versions),
+          LossOf(LossId::kUserWalkDiffers, stacks_.known().wrong()),
+          LossOf(LossId::kNameConflict, targets_.conflicts() + windows_.conflicts() + stacks_.known().conflicts()),
+          LossOf(LossId::kControlGroupNotTold, windows_.control_groups_not_told())};
 }
 
 Pipeline::Kept Pipeline::kept() const {

@@ -60,12 +60,12 @@ class Pipeline {
   // is not later than the window's beginning.
   absl::Status Cut(uint64_t end_ns, const std::vector<WaitingThread>& threads);
   bool IsClosed(bool all_handled) const { return windows_.IsClosed(all_handled); }
-  // `drops` are those of the earlier stages in that window.
-  Profile TakeClosed(std::vector<Drop> drops);
+  // `losses` are those of the earlier stages in that window.
+  Profile TakeClosed(std::vector<Loss> losses);
 
   // Ends the last window; see CloseOpenWaits.
   void AddOpenWaits(const std::vector<WaitingThread>& first, const std::vector<WaitingThread>& last);
-  Profile Finish(std::vector<Drop> drops);
+  Profile Finish(std::vector<Loss> losses);
 
   // In this window, and in all.
   size_t rows() const { return windows_.rows(); }
@@ -97,9 +97,9 @@ class Pipeline {
   // Walks what is ready, and gives what has become known to those that wait for it.
   void PassOn();
   void Walk(const CaptureEvent& capture, const CaptureCode& code);
-  std::vector<Drop> CountedDrops() const;
-  // `drops`, and what the pipeline has counted since it was last asked.
-  std::vector<Drop> WithCounted(std::vector<Drop> drops);
+  std::vector<Loss> CountedLosses() const;
+  // `losses`, and what the pipeline has counted since it was last asked.
+  std::vector<Loss> WithCounted(std::vector<Loss> losses);
 
   const PipelineConfig config_;
   const std::shared_ptr<Host> host_;
@@ -115,7 +115,7 @@ class Pipeline {
   // In all windows.
   uint64_t walks_ = 0;
   uint64_t undecodable_ = 0;
-  std::vector<Drop> drops_before_;  // in the windows that are finished
+  std::vector<Loss> losses_before_;  // in the windows that are finished
 };
 
 }  // namespace offcpu

@@ -73,7 +73,7 @@ class RecorderImpl final : public Recorder {
   RecorderProgress progress() const override {
     return {.intervals = worker_.intervals(),
             .stacks = worker_.rows(),
-            .drops = CountLost(programs_->ReadCounters()),
+            .losses = CountLost(programs_->ReadCounters()),
             .drains = drainer_.drains(),
             .turns = worker_.turns(),
             .adapts_sample = config_.adapts_sample,
@@ -104,7 +104,7 @@ class RecorderImpl final : public Recorder {
     worker_.AddOpenWaits(first, last);
     drainer_.FlushSums();
     StopThreads();
-    Profile profile = worker_.Finish(CountDrops());
+    Profile profile = worker_.Finish(CountLosses());
     Complete(end, profile);
     if (config_.ledger) CloseLedger(std::move(accounts), last, profile);
     return profile;
@@ -128,9 +128,9 @@ class RecorderImpl final : public Recorder {
     // What was recorded before the threads were listed is in the queue after this, and handled before the next task.
     programs_->Settle();
     drainer_.FlushSums();
-    const std::vector<Drop> drops = CountDrops();
+    const std::vector<Loss> losses = CountLosses();
     std::optional<Profile> profile;
-    while (!(profile = worker_.TakeClosed(drops)).has_value()) {
+    while (!(profile = worker_.TakeClosed(losses)).has_value()) {
       drainer_.AwaitDrain();  // of captures that were on their way
     }
     Complete(end, *profile);
@@ -149,9 +149,9 @@ class RecorderImpl final : public Recorder {
   }
 
   // Those of the window that ends.
-  std::vector<Drop> CountDrops() ABSL_EXCLUSIVE_LOCKS_REQUIRED(caller_) {
+  std::vector<Loss> CountLosses() ABSL_EXCLUSIVE_LOCKS_REQUIRED(caller_) {
     const Counters counters = programs_->ReadCounters();
-    return counts_.Drops(counters, drainer_.QueueStats(), modules_->stats());
+    return counts_.Losses(counters, drainer_.QueueStats(), modules_->stats());
   }
 
   // What the pipeline does not know of a window that ended at `end`.
@@ -183,7 +183,7 @@ class RecorderImpl final : public Recorder {
   void CloseLedger(LastAccounts accounts, const std::vector<WaitingThread>& waiting, Profile& profile) {
     LedgerMaker& ledger = worker_.ledger();
     for (ThreadAccount& account : accounts.open) ledger.Add(std::move(account));
-    if (accounts.lost != 0) AddDrop(DropOf(LossId::kAccountLost, accounts.lost), profile.stats.drops);
+    if (accounts.lost != 0) AddLoss(LossOf(LossId::kAccountLost, accounts.lost), profile.stats.losses);
     ledger.AddWaits(waiting, OpenWaitsConfigOf(config_));
     ledger.AddDropped(drainer_.QueueStats());
     ledger.Finish(programs_->span(), profile);

@@ -167,30 +167,30 @@ uint32_t Window::InternKernelStack(uint64_t id) {
   return index;
 }
 
-void Window::CountDrop(LossId loss, uint64_t count, uint64_t ns) {
+void Window::CountLoss(LossId loss, uint64_t count, uint64_t ns) {
   if (count == 0) return;
   const std::string_view reason = InfoOf(loss).name;
-  const auto is_it = [reason](const Drop& drop) { return drop.reason == reason; };
-  const auto known = std::find_if(drops_.begin(), drops_.end(), is_it);
-  Drop& drop = known != drops_.end() ? *known : drops_.emplace_back(Drop{.reason = std::string(reason)});
-  drop.count += count;
-  drop.ns += ns;
+  const auto is_it = [reason](const Loss& loss) { return loss.reason == reason; };
+  const auto known = std::find_if(losses_.begin(), losses_.end(), is_it);
+  Loss& loss = known != losses_.end() ? *known : losses_.emplace_back(Loss{.reason = std::string(reason)});
+  loss.count += count;
+  loss.ns += ns;
 }
 
-Profile Window::Finish(std::vector<Drop> drops) {
+Profile Window::Finish(std::vector<Loss> losses) {
   joiner_.Flush();
-  drops.insert(drops.end(), drops_.begin(), drops_.end());
-  stats_.drops = std::move(drops);
+  losses.insert(losses.end(), losses_.begin(), losses_.end());
+  stats_.losses = std::move(losses);
   return table_.Finish(stacks_, std::move(stats_));
 }
 
-std::vector<Drop> DropsSince(const std::vector<Drop>& before, const std::vector<Drop>& now) {
-  std::vector<Drop> since;
-  for (const Drop& drop : now) {
-    const auto is_it = [&drop](const Drop& other) { return other.reason == drop.reason; };
+std::vector<Loss> LossesSince(const std::vector<Loss>& before, const std::vector<Loss>& now) {
+  std::vector<Loss> since;
+  for (const Loss& loss : now) {
+    const auto is_it = [&loss](const Loss& other) { return other.reason == loss.reason; };
     const auto known = std::find_if(before.begin(), before.end(), is_it);
-    Drop change = drop;
-    if (known != before.end()) change = {drop.reason, drop.count - known->count, drop.ns - known->ns};
+    Loss change = loss;
+    if (known != before.end()) change = {loss.reason, loss.count - known->count, loss.ns - known->ns};
     if (change.count != 0 || change.ns != 0) since.push_back(std::move(change));
   }
   return since;

@@ -57,12 +57,12 @@ class Window {
 
   // Name and container, now or at last.
   void Describe(const ProcessInfo& process) { table_.InternProcess(process); }
-  void CountDrop(LossId loss, uint64_t count, uint64_t ns);
+  void CountLoss(LossId loss, uint64_t count, uint64_t ns);
   ProfileStats& stats() { return stats_; }
   size_t rows() const { return table_.rows(); }
 
-  // Ends it. What still waits is given up. `drops` are those of others.
-  Profile Finish(std::vector<Drop> drops);
+  // Ends it. What still waits is given up. `losses` are those of others.
+  Profile Finish(std::vector<Loss> losses);
 
  private:
   // The key of the row that an interval or a sample is in.
@@ -91,12 +91,12 @@ class Window {
   Joiner joiner_;
   absl::flat_hash_map<uint64_t, uint32_t> user_stack_by_id_;  // those that BPF programs have walked
   absl::flat_hash_map<int32_t, uint64_t> last_cookie_;        // by tid: a thread never comes back to an older one
-  std::vector<Drop> drops_;
+  std::vector<Loss> losses_;
   ProfileStats stats_;
 };
 
 // What has been dropped since `before`: lists of sums that only grow, by reason.
-std::vector<Drop> DropsSince(const std::vector<Drop>& before, const std::vector<Drop>& now);
+std::vector<Loss> LossesSince(const std::vector<Loss>& before, const std::vector<Loss>& now);
 
 }  // namespace offcpu
 

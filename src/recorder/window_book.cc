@@ -9,9 +9,9 @@ namespace {
 
 constexpr size_t kMaxReportedThreads = 1 << 17;
 
-Profile FinishWindow(Window& window, const std::vector<ProcessInfo>& processes, std::vector<Drop> drops) {
+Profile FinishWindow(Window& window, const std::vector<ProcessInfo>& processes, std::vector<Loss> losses) {
   for (const ProcessInfo& process : processes) window.Describe(process);
-  return window.Finish(std::move(drops));
+  return window.Finish(std::move(losses));
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ void WindowBook::Add(const IntervalEvent& event) {
 void WindowBook::AddSum(const IntervalEvent& event) {
   Window* window = event.end_ns > current_->begin_ns() ? current_.get() : closing_.get();
   const WaitPart all = {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns, .end_ns = event.end_ns};
-  if (window == nullptr) return current_->CountDrop(LossId::kIntervalLate, event.waits, all.total_ns());
+  if (window == nullptr) return current_->CountLoss(LossId::kIntervalLate, event.waits, all.total_ns());
   window->stats().intervals += event.waits;
   AddTo(*window, event, all, event.kind);
 }
@@ -73,7 +73,7 @@ void WindowBook::AddSum(const IntervalEvent& event) {
 void WindowBook::Add(const SampleEvent& event) {
   Window* window = current_.get();
   if (event.at_ns <= window->begin_ns()) window = closing_.get();
-  if (window == nullptr) return current_->CountDrop(LossId::kSampleLate, 1, config_.window.oncpu_period_ns);
+  if (window == nullptr) return current_->CountLoss(LossId::kSampleLate, 1, config_.window.oncpu_period_ns);
   window->Add(event);
 }
 
@@ -100,7 +100,7 @@ void WindowBook::CountLost(LossId loss, const IntervalEvent& event, const WaitPa
   if (part.total_ns() == 0) return;
   const RowSums sums =
       RowSums::OfWait(part.blocked_ns, part.runnable_ns, event.blocked_ns + event.runnable_ns, event.sample_ns);
-  current_->CountDrop(loss, 1, sums.total_ns());
+  current_->CountLoss(loss, 1, sums.total_ns());
 }
 
 void WindowBook::AddTo(Window& window, const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
@@ -139,8 +139,8 @@ std::vector<IntervalEvent> WindowBook::AddOpenWaits(const std::vector<WaitingThr
   intervals_ += open.intervals.size();
   current_->stats().intervals += open.intervals.size();
   current_->stats().slept_throughout = open.sleepers;
-  current_->CountDrop(LossId::kOpenWaitFiltered, open.filtered.count, open.filtered.ns);
-  current_->CountDrop(LossId::kOpenWaitMissed, open.missed.count, open.missed.ns);
+  current_->CountLoss(LossId::kOpenWaitFiltered, open.filtered.count, open.filtered.ns);
+  current_->CountLoss(LossId::kOpenWaitMissed, open.missed.count, open.missed.ns);
   return std::move(open.intervals);
 }
 
@@ -153,15 +153,15 @@ bool WindowBook::IsClosed(bool all_handled) const {
   return closing_ != nullptr && ((all_handled && closing_->has_all_stacks()) || now_ns_ >= close_by_ns_);
 }
 
-Profile WindowBook::TakeClosed(const std::vector<ProcessInfo>& processes, std::vector<Drop> drops) {
-  Profile profile = FinishWindow(*closing_, processes, std::move(drops));
+Profile WindowBook::TakeClosed(const std::vector<ProcessInfo>& processes, std::vector<Loss> losses) {
+  Profile profile = FinishWindow(*closing_, processes, std::move(losses));
   closing_ = nullptr;
   reported_.CountWindow();
   return profile;
 }
 
-Profile WindowBook::Finish(const std::vector<ProcessInfo>& processes, std::vector<Drop> drops) {
-  return FinishWindow(*current_, processes, std::move(drops));
+Profile WindowBook::Finish(const std::vector<ProcessInfo>& processes, std::vector<Loss> losses) {
+  return FinishWindow(*current_, processes, std::move(losses));
 }
 
 }  // namespace offcpu

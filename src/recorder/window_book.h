@@ -58,10 +58,10 @@ class WindowBook {
   // Has the window that was cut all its intervals and their stacks, or waited for long enough? `all_handled`: all
   // events from before the cut have been.
   bool IsClosed(bool all_handled) const;
-  // Ends the closing. `processes` is what is known of them, `drops` are those of others in that window.
-  Profile TakeClosed(const std::vector<ProcessInfo>& processes, std::vector<Drop> drops);
+  // Ends the closing. `processes` is what is known of them, `losses` are those of others in that window.
+  Profile TakeClosed(const std::vector<ProcessInfo>& processes, std::vector<Loss> losses);
   // Ends the last window.
-  Profile Finish(const std::vector<ProcessInfo>& processes, std::vector<Drop> drops);
+  Profile Finish(const std::vector<ProcessInfo>& processes, std::vector<Loss> losses);
 
   // What the waits that are open have of the window, which ends; see CloseOpenWaits. Gives the intervals it has added.
   std::vector<IntervalEvent> AddOpenWaits(const std::vector<WaitingThread>& first,

@@ -2,19 +2,19 @@
 
 #include <utility>
 
-#include "recorder/drops.h"
+#include "recorder/named_losses.h"
 #include "recorder/window.h"
 
 namespace offcpu {
 
 WindowCounts::WindowCounts(const ModuleCacheStats& modules, uint64_t oncpu_period_ns)
-    : oncpu_period_ns_(oncpu_period_ns), drops_before_(NameDrops({}, {}, modules)) {}
+    : oncpu_period_ns_(oncpu_period_ns), losses_before_(NameLosses({}, {}, modules)) {}
 
-std::vector<Drop> WindowCounts::Drops(const Counters& counters, const EventQueueStats& queue,
+std::vector<Loss> WindowCounts::Losses(const Counters& counters, const EventQueueStats& queue,
                                       const ModuleCacheStats& modules) {
-  std::vector<Drop> drops = NameDrops(counters, queue, modules, oncpu_period_ns_);
-  std::vector<Drop> since = DropsSince(drops_before_, drops);
-  drops_before_ = std::move(drops);
+  std::vector<Loss> losses = NameLosses(counters, queue, modules, oncpu_period_ns_);
+  std::vector<Loss> since = LossesSince(losses_before_, losses);
+  losses_before_ = std::move(losses);
   not_drawn_ = NotDrawn(counters) - not_drawn_before_;
   not_drawn_before_ += not_drawn_;
   capture_longest_ns_ = LongestCaptureNs(counters);

@@ -15,17 +15,17 @@ namespace offcpu {
 
 class WindowCounts {
  public:
-  // Recording begins. `modules` may have counted for others before. `oncpu_period_ns`: see NameDrops.
+  // Recording begins. `modules` may have counted for others before. `oncpu_period_ns`: see NameLosses.
   WindowCounts(const ModuleCacheStats& modules, uint64_t oncpu_period_ns);
 
   // The window ends: what has been dropped in it.
-  std::vector<Drop> Drops(const Counters& counters, const EventQueueStats& queue, const ModuleCacheStats& modules);
+  std::vector<Loss> Losses(const Counters& counters, const EventQueueStats& queue, const ModuleCacheStats& modules);
   // The other counts of the window that has ended.
   void Tell(ProfileStats& stats) const;
 
  private:
   const uint64_t oncpu_period_ns_;
-  std::vector<Drop> drops_before_;
+  std::vector<Loss> losses_before_;
   uint64_t not_drawn_before_ = 0;
   std::array<uint64_t, kWalkMissCount> misses_before_ = {};
   // In the window that has ended, but for the longest: that is since the recording began.

@@ -103,12 +103,12 @@ absl::StatusOr<WindowEnd> Worker::CutWindow() {
   return end;
 }
 
-std::optional<Profile> Worker::TakeClosed(const std::vector<Drop>& drops) {
+std::optional<Profile> Worker::TakeClosed(const std::vector<Loss>& losses) {
   std::optional<Profile> profile;
   tasks_.Run([&] {
     own_.Check();
     if (!pipeline_.IsClosed(all_decoded_)) return;
-    profile = pipeline_.TakeClosed(drops);
+    profile = pipeline_.TakeClosed(losses);
     cost_.Tell(ReadCostNow(), profile->stats);
   });
   return profile;
@@ -128,9 +128,9 @@ void Worker::AddOpenWaits(const std::vector<WaitingThread>& first, const std::ve
   });
 }
 
-Profile Worker::Finish(std::vector<Drop> drops) {
+Profile Worker::Finish(std::vector<Loss> losses) {
   own_.Check();
-  Profile profile = pipeline_.Finish(std::move(drops));
+  Profile profile = pipeline_.Finish(std::move(losses));
   cost_.Tell(ReadCostNow(), profile.stats);
   return profile;
 }

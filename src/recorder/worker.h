@@ -54,13 +54,13 @@ class Worker {
   // Ends the window now; nothing that ends later has been handled yet.
   absl::StatusOr<WindowEnd> BeginNextWindow();
   // The window before, once its stacks are known; see Pipeline. Its cost is in its statistics.
-  std::optional<Profile> TakeClosed(const std::vector<Drop>& drops);
+  std::optional<Profile> TakeClosed(const std::vector<Loss>& losses);
   // Does not wait.
   void ReadWaiting(std::vector<WaitingThread> threads);
   void AddOpenWaits(const std::vector<WaitingThread>& first, const std::vector<WaitingThread>& last);
 
   // After Stop.
-  Profile Finish(std::vector<Drop> drops);
+  Profile Finish(std::vector<Loss> losses);
   LedgerMaker& ledger();
 
   uint64_t intervals() const { return intervals_.load(std::memory_order_relaxed); }

@@ -97,7 +97,7 @@ class Namer {
 
   std::vector<NamedUserStack> NameUserStacks(std::vector<UserStackEntry>& stacks);
   std::vector<NamedKernelStack> NameKernelStacks(const std::vector<KernelStack>& stacks);
-  std::vector<Drop> Losses() const;
+  std::vector<Loss> Losses() const;
 
  private:
   using Names = absl::flat_hash_map<uint64_t, std::string>;  // by lookup address
@@ -262,11 +262,11 @@ std::vector<NamedUserStack> Namer::NameUserStacks(std::vector<UserStackEntry>& s
   return named;
 }
 
-std::vector<Drop> Namer::Losses() const {
-  std::vector<Drop> losses;
-  if (not_read_ != 0) losses.push_back(DropOf(LossId::kNamesNotRead, not_read_));
-  if (unreadable_ != 0) losses.push_back(DropOf(LossId::kSymbolsUnreadable, unreadable_));
-  if (left_out_ != 0) losses.push_back(DropOf(LossId::kNameMemoryShare, left_out_));
+std::vector<Loss> Namer::Losses() const {
+  std::vector<Loss> losses;
+  if (not_read_ != 0) losses.push_back(LossOf(LossId::kNamesNotRead, not_read_));
+  if (unreadable_ != 0) losses.push_back(LossOf(LossId::kSymbolsUnreadable, unreadable_));
+  if (left_out_ != 0) losses.push_back(LossOf(LossId::kNameMemoryShare, left_out_));
   return losses;
 }
 
@@ -326,7 +326,7 @@ NamedProfile Symbolize(Profile profile, const SymbolizerOptions& options, NameCa
   Namer namer(named.code, options, cache, pool);
   named.user_stacks = namer.NameUserStacks(profile.user_stacks);
   named.kernel_stacks = namer.NameKernelStacks(profile.kernel_stacks);
-  for (Drop& loss : namer.Losses()) named.stats.drops.push_back(std::move(loss));
+  for (Loss& loss : namer.Losses()) named.stats.losses.push_back(std::move(loss));
   JoinLostStacks(named);
   if (options.idle != nullptr) MarkIdle(*options.idle, &named);
   return named;

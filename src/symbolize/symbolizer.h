@@ -29,7 +29,7 @@ struct SymbolizerOptions {
 };
 
 // With a cache, names that it has are not looked up again, and those that are found are put there. Names that were not
-// found for another reason than that there are none are among the drops. What the profile holds is moved, and its
+// found for another reason than that there are none are among the losses. What the profile holds is moved, and its
 // stacks are freed as they are named: there are never two of them all.
 NamedProfile Symbolize(Profile profile, const SymbolizerOptions& options = {}, NameCache* cache = nullptr);
 

@@ -49,7 +49,7 @@ std::string_view RemedyOfEnd(const NamedUserStack& stack) {
 }
 
 std::string GapName(NoUserStack missing, EndReason end) {
-  if (missing != NoUserStack::kNone) return DropName(missing, false);
+  if (missing != NoUserStack::kNone) return LossName(missing, false);
   const std::string name(Name(end));
   return end == EndReason::kGuessedEnd ? name : absl::StrCat("truncated: ", name);
 }

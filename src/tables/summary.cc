@@ -170,29 +170,29 @@ void WriteWalkMisses(const ProfileStats& stats, ByteSink sink) {
   if (!misses.empty()) sink(absl::StrCat("  not so      ", absl::StrJoin(misses, ", "), "\n"));
 }
 
-void WriteDrops(const ProfileStats& stats, ByteSink sink) {
-  if (stats.drops.empty()) return sink("lost          nothing\n");
+void WriteLosses(const ProfileStats& stats, ByteSink sink) {
+  if (stats.losses.empty()) return sink("lost          nothing\n");
   sink("lost or without a stack\n");
-  for (const Drop& drop : stats.drops) {
-    std::string time = drop.ns == 0 ? "" : FormatDuration(drop.ns);
-    sink(absl::StrFormat("  %-36s %10d  %s\n", Printable(drop.reason), drop.count, time));
+  for (const Loss& loss : stats.losses) {
+    std::string time = loss.ns == 0 ? "" : FormatDuration(loss.ns);
+    sink(absl::StrFormat("  %-36s %10d  %s\n", Printable(loss.reason), loss.count, time));
   }
 }
 
 // Is time missing in the profile with it?
-bool TakesTime(const Drop& drop) {
+bool TakesTime(const Loss& loss) {
   return std::any_of(kLosses.begin(), kLosses.end(),
-                     [&drop](const LossInfo& info) { return info.takes_time && info.name == drop.reason; });
+                     [&loss](const LossInfo& info) { return info.takes_time && info.name == loss.reason; });
 }
 
 // The losses that make times wrong, each with its own line. What only lacks a stack is in the shares of stacks.
 void WriteLostTime(const ProfileStats& stats, ByteSink sink) {
-  if (stats.drops.empty()) return sink("lost          nothing\n");
-  if (std::none_of(stats.drops.begin(), stats.drops.end(), TakesTime)) return sink("lost          no time\n");
-  for (const Drop& drop : stats.drops) {
-    if (!TakesTime(drop)) continue;
-    sink(absl::StrFormat("lost          %s: %d%s\n", Printable(drop.reason), drop.count,
-                         drop.ns == 0 ? "" : absl::StrCat(", ", FormatDuration(drop.ns))));
+  if (stats.losses.empty()) return sink("lost          nothing\n");
+  if (std::none_of(stats.losses.begin(), stats.losses.end(), TakesTime)) return sink("lost          no time\n");
+  for (const Loss& loss : stats.losses) {
+    if (!TakesTime(loss)) continue;
+    sink(absl::StrFormat("lost          %s: %d%s\n", Printable(loss.reason), loss.count,
+                         loss.ns == 0 ? "" : absl::StrCat(", ", FormatDuration(loss.ns))));
   }
 }
 
@@ -245,7 +245,7 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
     sink(absl::StrFormat("asleep        %d threads slept through the whole recording\n", stats.slept_throughout));
   }
   WriteWalks(stats, sink);
-  WriteDrops(stats, sink);
+  WriteLosses(stats, sink);
 }
 
 }  // namespace offcpu

@@ -17,10 +17,10 @@ constexpr size_t kStackColumn = 48;  // where the stack begins
 constexpr size_t kMinStackColumns = 24;
 
 std::string LossText(const TopTable& table, const Rates& rates) {
-  if (table.drops.empty()) return "lost nothing";
+  if (table.losses.empty()) return "lost nothing";
   uint64_t ns = 0;
-  for (const Drop& drop : table.drops) ns += drop.ns;
-  return absl::StrCat("lost or without a stack ", rates.Time(ns), ", most: ", table.drops.front().reason);
+  for (const Loss& loss : table.losses) ns += loss.ns;
+  return absl::StrCat("lost or without a stack ", rates.Time(ns), ", most: ", table.losses.front().reason);
 }
 
 std::string StackText(const TopStack& stack, size_t columns) {

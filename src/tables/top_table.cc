@@ -232,7 +232,7 @@ TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit,
                     .unsampled_most_ns = UnsampledMostNs(profile.stats),
                     .slept_throughout = slept_throughout,
                     .idle = shown.is_less() ? shown.sums() : std::vector<IdleSum>(),
-                    .drops = profile.stats.drops,
+                    .losses = profile.stats.losses,
                     .processes = SumProcesses(profile, rows, apart)};
   StackSums stacks(profile, apart);
   for (const NamedRow& row : rows) {
@@ -245,7 +245,7 @@ TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit,
   const auto amount = [value](const auto& item) { return ValueOf(item.sums, value); };
   KeepMost(table.processes, limit, amount);
   KeepMost(table.stacks, limit, amount);
-  KeepMost(table.drops, table.drops.size(), [](const Drop& drop) { return std::pair(drop.ns, drop.count); });
+  KeepMost(table.losses, table.losses.size(), [](const Loss& loss) { return std::pair(loss.ns, loss.count); });
   return table;
 }
 
@@ -262,7 +262,7 @@ void WriteTopJson(const TopTable& table, ByteSink sink) {
   json.Field("all_processes", table.all_processes);
   WriteArray("processes", table.processes, json, [&](const TopProcess& process) { WriteProcess(process, json); });
   WriteArray("stacks", table.stacks, json, [&](const TopStack& stack) { WriteStack(stack, json); });
-  WriteDropsJson(table.drops, json);
+  WriteLossesJson(table.losses, json);
   json.EndObject();
   sink("\n");
 }

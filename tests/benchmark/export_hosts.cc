@@ -176,7 +176,7 @@ ExporterStats Sum(const std::vector<std::unique_ptr<Exporter>>& exporters) {
 void PrintFleet(const char* when, const std::vector<std::unique_ptr<Exporter>>& exporters) {
   const ExporterStats sum = Sum(exporters);
   uint64_t lost = 0;
-  for (const Drop& loss : sum.losses) lost += loss.count;
+  for (const Loss& loss : sum.losses) lost += loss.count;
   std::printf("| %s | %lu | %lu | %lu | %lu | %lu | %lu | %zu |\n", when, sum.windows, sum.requests_sent, sum.retries,
               sum.requests_waiting, lost, ResidentKiB() / 1024, OpenFiles());
   std::fflush(stdout);

@@ -313,8 +313,8 @@ void ExpectSums(const ThreadAccount &account, uint64_t on_cpu_ns, uint64_t stole
 	EXPECT_EQ(account.stolen_ns, stolen_ns);
 	EXPECT_EQ(account.blocked_ns, 2 * kMs);
 	EXPECT_EQ(account.runnable_ns, 1 * kMs);
-	std::array<uint64_t, kLossCount> lost_ns = {};
-	lost_ns[static_cast<size_t>(Loss::kBelowMinWait)] = below_min_ns;
+	std::array<uint64_t, kLostTimeCount> lost_ns = {};
+	lost_ns[static_cast<size_t>(LostTime::kBelowMinWait)] = below_min_ns;
 	EXPECT_EQ(account.lost_ns, lost_ns);
 }
 

@@ -52,10 +52,10 @@ TEST(AccountTest, Decodes) {
   EXPECT_EQ(account->stolen_ns, 2u);
   EXPECT_EQ(account->blocked_ns, 3u);
   EXPECT_EQ(account->runnable_ns, 4u);
-  EXPECT_EQ(account->lost_ns[static_cast<size_t>(Loss::kRingFull)], 10u);
-  EXPECT_EQ(account->lost_ns[static_cast<size_t>(Loss::kBelowMinWait)], 12u);
-  EXPECT_EQ(account->lost_ns[static_cast<size_t>(Loss::kNotSelected)], 15u);
-  EXPECT_EQ(account->lost_ns[static_cast<size_t>(Loss::kQueueFull)], 0u);
+  EXPECT_EQ(account->lost_ns[static_cast<size_t>(LostTime::kRingFull)], 10u);
+  EXPECT_EQ(account->lost_ns[static_cast<size_t>(LostTime::kBelowMinWait)], 12u);
+  EXPECT_EQ(account->lost_ns[static_cast<size_t>(LostTime::kNotSelected)], 15u);
+  EXPECT_EQ(account->lost_ns[static_cast<size_t>(LostTime::kQueueFull)], 0u);
 }
 
 TEST(AccountTest, ChargesNeverGoBack) {

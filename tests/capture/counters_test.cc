@@ -11,7 +11,7 @@
 namespace offcpu {
 namespace {
 
-TEST(Counters, NothingLostIsNoDrop) { EXPECT_TRUE(NameCounters({}).empty()); }
+TEST(Counters, NothingLostIsNoLoss) { EXPECT_TRUE(NameCounters({}).empty()); }
 
 // A counter without a name would be a loss that no report shows. These tell how things were done, not what was lost.
 TEST(Counters, EveryCounterOfALossHasANameOfItsOwn) {
@@ -35,15 +35,15 @@ TEST(Counters, EveryCounterOfALossHasANameOfItsOwn) {
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) {
     Counters counters = {};
     counters[id] = {.count = 3, .ns = 4};
-    const std::vector<Drop> drops = NameCounters(counters);
+    const std::vector<Loss> losses = NameCounters(counters);
     if (not_losses.contains(id)) {
-      EXPECT_TRUE(drops.empty()) << id;
+      EXPECT_TRUE(losses.empty()) << id;
       continue;
     }
-    ASSERT_EQ(drops.size(), 1u) << id;
-    EXPECT_EQ(drops[0].count, 3u);
-    EXPECT_EQ(drops[0].ns, 4u);
-    EXPECT_TRUE(names.insert(drops[0].reason).second) << drops[0].reason;
+    ASSERT_EQ(losses.size(), 1u) << id;
+    EXPECT_EQ(losses[0].count, 3u);
+    EXPECT_EQ(losses[0].ns, 4u);
+    EXPECT_TRUE(names.insert(losses[0].reason).second) << losses[0].reason;
   }
 }
 

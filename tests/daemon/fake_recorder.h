@@ -91,7 +91,7 @@ class FakeRecorder final : public Recorder {
     profile.stats.run_queue.Add(20'000'000, RowSums::OfWait(0, 20'000'000, 0, 0));
     profile.stats.run_queue.Add(5'000, RowSums::OfWait(0, 5'000, 0, 12'500));
     profile.stats.walk_ends[0] = 1;
-    profile.stats.drops.push_back({.reason = "no user stack: lost", .count = 1, .ns = 5});
+    profile.stats.losses.push_back({.reason = "no user stack: lost", .count = 1, .ns = 5});
     return profile;
   }
   absl::StatusOr<Profile> Stop() override { return Cut(); }

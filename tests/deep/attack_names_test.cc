@@ -180,7 +180,7 @@ TEST_F(AttackNamesTest, RootsFilesAreNotReadAsMaps) {
       SleepInMadeCode();
     });
     EXPECT_THAT(DumpWith(attacker.pid(), "[unknown] 0x10000000"), Not(HasSubstr("secret")));
-    EXPECT_GT(service_->DropCount("perf map refused: symbolic link"), 0u);
+    EXPECT_GT(service_->LossCount("perf map refused: symbolic link"), 0u);
   }
   {
     // To make a hard link takes no right to read, where the kernel is not set to ask for it: root stands in for that.
@@ -197,7 +197,7 @@ TEST_F(AttackNamesTest, RootsFilesAreNotReadAsMaps) {
     });
     ASSERT_EQ(link(Path("secret").c_str(), same.MapPath().c_str()), 0);
     EXPECT_THAT(DumpWith(same.pid(), "[unknown] 0x10000000"), Not(HasSubstr("secret")));
-    EXPECT_GT(service_->DropCount("perf map refused: several names"), 0u);
+    EXPECT_GT(service_->LossCount("perf map refused: several names"), 0u);
   }
   const Attacker honest([](const auto& ready) {
     std::ofstream("/tmp/perf-" + std::to_string(getpid()) + ".map") << MapLine("function_of_mine");
@@ -345,10 +345,10 @@ TEST_F(AttackNamesTest, SparseTablesCostTheirUserAndNobodyElse) {
   const Attacker one(attack);
   const Attacker two(attack);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (service_->DropCount("over its user's share of memory") == 0 && std::chrono::steady_clock::now() < end) {
+  while (service_->LossCount("over its user's share of memory") == 0 && std::chrono::steady_clock::now() < end) {
     Dump(one.pid());
   }
-  EXPECT_GT(service_->DropCount("over its user's share of memory"), 0u);
+  EXPECT_GT(service_->LossCount("over its user's share of memory"), 0u);
   ExpectOthersKeepTheirStacks();
   ExpectBounded();
 }
@@ -373,7 +373,7 @@ TEST_F(AttackNamesTest, TensOfThousandsOfMappingsBlindNobody) {
     }));
   }
   ExpectOthersKeepTheirStacks();
-  EXPECT_GT(service_->DropCount("executable mapping left out: too many in one process"), 0u);
+  EXPECT_GT(service_->LossCount("executable mapping left out: too many in one process"), 0u);
   ExpectBounded();
 }
 

@@ -144,7 +144,7 @@ TEST_F(AttackServiceTest, NoAttackAtAll) {
   EXPECT_THAT(stacks.output, HasSubstr("second_wait"));
   EXPECT_EQ(service_->Ask({"dump", "-o", service_->Path("a.pb.gz")}).code, 0);
   EXPECT_EQ(service_->StatusNumber("pid"), static_cast<uint64_t>(service_->pid()));
-  EXPECT_EQ(service_->DropCount("no such reason"), 0u);
+  EXPECT_EQ(service_->LossCount("no such reason"), 0u);
   EXPECT_TRUE(service_->alive());
   ExpectEndsInTime();
 }
@@ -336,8 +336,8 @@ TEST_F(AttackServiceTest, ProcessesThatHangTheirReadersBlindNobodyElse) {
   std::printf("%.3f %% of the time of another user's process without a stack\n", 100 * shares.without / shares.all);
   EXPECT_GT(shares.all, 0);
   EXPECT_LE(shares.without, 0.01 * shares.all) << ReadFile(path);
-  EXPECT_GT(service_->DropCount("target stuck"), 0u);
-  EXPECT_GT(service_->DropCount("target not read: too many of its user are stuck"), 0u);
+  EXPECT_GT(service_->LossCount("target stuck"), 0u);
+  EXPECT_GT(service_->LossCount("target not read: too many of its user are stuck"), 0u);
   EXPECT_LE(service_->threads(), 30u) << service_->Account();
   ExpectEndsInTime();
 }

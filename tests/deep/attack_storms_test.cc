@@ -41,7 +41,7 @@ struct Told {
   double with_stack_ns = 0;
   uint64_t threshold_ns = 0;
   double stolen_ns = 0;  // since the first dump began
-  std::string drops;
+  std::string losses;
 };
 
 Told TellOf(pid_t pid, const Recording& dump, double unix_ns) {
@@ -55,7 +55,7 @@ Told TellOf(pid_t pid, const Recording& dump, double unix_ns) {
     if (row.complete()) told.with_stack_ns += static_cast<double>(row.row->total_ns());
   }
   told.threshold_ns = dump.profile.stats.sample_most_ns;
-  told.drops = dump.DropsText();
+  told.losses = dump.LossesText();
   return told;
 }
 
@@ -136,9 +136,9 @@ class AttackStormsTest : public ::testing::Test {
                 static_cast<double>(told.threshold_ns) / 1e6);
     ASSERT_GT(clocked_ns, kLeastNs) << "it hardly waits: no test";
     const double allowed_ns = std::max(0.01 * clocked_ns, 3 * error_ns);
-    EXPECT_LE(deviation_ns, allowed_ns) << told.drops;
-    EXPECT_GE(deviation_ns, -allowed_ns - told.stolen_ns) << told.drops;
-    EXPECT_LE(error_ns, 0.1 * told.ns) << told.drops;
+    EXPECT_LE(deviation_ns, allowed_ns) << told.losses;
+    EXPECT_GE(deviation_ns, -allowed_ns - told.stolen_ns) << told.losses;
+    EXPECT_LE(error_ns, 0.1 * told.ns) << told.losses;
   }
 
   std::vector<std::unique_ptr<Program>> storms_;

@@ -37,8 +37,8 @@ class Churn : public testing::Test {
     const double share = static_cast<double>(got.ns) / static_cast<double>(measured.ns);
     std::printf("%s: %.2f %% of the measured time\n", function.c_str(), 100 * share);
     const double stolen = static_cast<double>(target_->stolen_ns()) / static_cast<double>(measured.ns);
-    EXPECT_GE(share, at_least - stolen) << function << "\n" << recording_.DropsText();
-    EXPECT_LE(share, at_most + stolen) << function << "\n" << recording_.DropsText();
+    EXPECT_GE(share, at_least - stolen) << function << "\n" << recording_.LossesText();
+    EXPECT_LE(share, at_most + stolen) << function << "\n" << recording_.LossesText();
   }
 
   // Nearly all of its waits are there, with whole stacks. Their time is a little less than the thread measured, because
@@ -49,7 +49,7 @@ class Churn : public testing::Test {
     });
     const Measure measured = target_->Measured(thread, function);
     std::printf("%s: %" PRIu64 " of %" PRIu64 " waits\n", function.c_str(), got.count, measured.count);
-    EXPECT_GE(static_cast<double>(got.count), 0.98 * static_cast<double>(measured.count)) << recording_.DropsText();
+    EXPECT_GE(static_cast<double>(got.count), 0.98 * static_cast<double>(measured.count)) << recording_.LossesText();
     ExpectShare(thread, function, 0.95, 1.02);
   }
 

@@ -22,7 +22,7 @@ TEST(DeepStacks, AreNotComplete) {
     EXPECT_EQ(row.user->frames.back().name(), "recurse") << row.Text();
   }
   const Measure measured = target->Measured("very_deep", "innermost");
-  EXPECT_TRUE(Within(recording.Sum(is_deep).ns, measured.ns, 0.02, target->stolen_ns())) << recording.DropsText();
+  EXPECT_TRUE(Within(recording.Sum(is_deep).ns, measured.ns, 0.02, target->stolen_ns())) << recording.LossesText();
 }
 
 }  // namespace

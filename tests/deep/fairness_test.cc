@@ -87,7 +87,7 @@ void ExpectAllIsKept(const std::string& quiet_uid, const std::string& noisy_uid,
   ASSERT_GT(stats.sample_most_ns, kLeastThresholdNs) << "it makes no noise: no test";
   EXPECT_EQ(naps.sampled_rows, 0u) << "not all are recorded";
   EXPECT_GE(naps.count, 100u);
-  EXPECT_EQ(naps.with_stack, naps.count) << recording.DropsText();
+  EXPECT_EQ(naps.with_stack, naps.count) << recording.LossesText();
   EXPECT_TRUE(Within(naps.off_cpu_ns, recording.profile.duration_ns, 0.02, stolen_ns));
 }
 

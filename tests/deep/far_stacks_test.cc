@@ -47,7 +47,7 @@ TEST_P(FarStacks, AreWhole) {
               static_cast<unsigned long long>(measured.count));
   // By then the walker has told which pieces it needs, on a busy machine too.
   constexpr uint64_t kSoonNs = 1'000'000'000;
-  EXPECT_GT(whole.ns + kSoonNs, measured.ns * 99 / 100) << recording.DropsText();
+  EXPECT_GT(whole.ns + kSoonNs, measured.ns * 99 / 100) << recording.LossesText();
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -73,7 +73,7 @@ std::vector<std::string> BeyondInner(const StackRow& row) {
 void ExpectStacks(const Recording& recording, const Target& target, const RowPredicate& wanted) {
   const Measure found = recording.Sum([&](const StackRow& row) { return row.Has("inner_1") && wanted(row); });
   EXPECT_TRUE(Within(found.ns, target.Measured("far", "inner_1").ns, 0.02, target.stolen_ns()))
-      << recording.DropsText();
+      << recording.LossesText();
 }
 
 // Stacks of the C library and of boost.context.

@@ -39,7 +39,7 @@ void RecordForks(Stacks* stacks) {
   }
   std::printf("%llu forks, %llu stacks, %llu intervals without; %s",
               static_cast<unsigned long long>(target->Value("forks")), static_cast<unsigned long long>(stacks->whole),
-              static_cast<unsigned long long>(stacks->missing), recording.DropsText().c_str());
+              static_cast<unsigned long long>(stacks->missing), recording.LossesText().c_str());
 }
 
 TEST(Forks, CutNoStack) {

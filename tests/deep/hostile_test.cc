@@ -1,5 +1,5 @@
 // A process that cannot be read stops nothing: others are recorded as ever, its own time is kept, and the trouble has a
-// name among the drops.
+// name among the losses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Hostile : public testing::Test {
     const auto began = std::chrono::steady_clock::now();
     recording_ = Record(config, *target_);
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(3 + 7)) << "the recorder was held up";
-    std::printf("%s", recording_.DropsText().c_str());
+    std::printf("%s", recording_.LossesText().c_str());
 
     ExpectTime("the process beside it", target_->Measured("hostile", "normal_wait").ns,
                [](const StackRow& row) { return row.complete() && row.Has("normal_wait"); });
@@ -37,12 +37,12 @@ class Hostile : public testing::Test {
                 100.0 * static_cast<double>(got.ns) / static_cast<double>(measured));
     EXPECT_TRUE(Within(got.ns, measured, 0.02, target_->stolen_ns()))
         << what << ": " << got.ns << " ns, measured " << measured << "\n"
-        << recording_.DropsText();
+        << recording_.LossesText();
   }
 
   bool Dropped(const std::string& part) const {
-    for (const Drop& drop : recording_.profile.stats.drops) {
-      if (drop.reason.find(part) != std::string::npos && drop.count > 0) return true;
+    for (const Loss& loss : recording_.profile.stats.losses) {
+      if (loss.reason.find(part) != std::string::npos && loss.count > 0) return true;
     }
     return false;
   }
@@ -53,17 +53,17 @@ class Hostile : public testing::Test {
 
 TEST_F(Hostile, FaultThatNobodyServes) {
   RecordIt({"hostile", "uffd"});
-  EXPECT_TRUE(Dropped("stuck")) << recording_.DropsText();
+  EXPECT_TRUE(Dropped("stuck")) << recording_.LossesText();
 }
 
 TEST_F(Hostile, LibraryCutToHalf) {
   RecordIt({"hostile", "truncated"});
-  EXPECT_TRUE(Dropped("unreadable")) << recording_.DropsText();
+  EXPECT_TRUE(Dropped("unreadable")) << recording_.LossesText();
 }
 
 TEST_F(Hostile, LibraryCutToNothing) {
   RecordIt({"hostile", "truncated", "--zero"});
-  EXPECT_TRUE(Dropped("unreadable")) << recording_.DropsText();
+  EXPECT_TRUE(Dropped("unreadable")) << recording_.LossesText();
 }
 
 TEST_F(Hostile, DeviceAndFifo) {

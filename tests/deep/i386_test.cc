@@ -61,7 +61,7 @@ TEST_F(I386, StacksAreWhole) {
       EXPECT_EQ(SystemCallName(row.row->syscall), "clock_nanosleep") << row.Text();
     }
     const Measure measured = target->Measured(thread, "deep_sleep");
-    EXPECT_TRUE(Within(recording.Sum(sleeps).ns, measured.ns, 0.02, target->stolen_ns())) << recording.DropsText();
+    EXPECT_TRUE(Within(recording.Sum(sleeps).ns, measured.ns, 0.02, target->stolen_ns())) << recording.LossesText();
   }
 }
 
@@ -101,7 +101,7 @@ TEST_P(I386FarStacks, AreWhole) {
   // By then the walker has told which pieces it needs, on a busy machine too.
   constexpr uint64_t kSoonNs = 1'000'000'000;
   const Measure measured = target->Measured("far", "inner_1");
-  EXPECT_GT(recording.Sum(is_whole).ns + kSoonNs, measured.ns * 99 / 100) << recording.DropsText();
+  EXPECT_GT(recording.Sum(is_whole).ns + kSoonNs, measured.ns * 99 / 100) << recording.LossesText();
 }
 
 }  // namespace

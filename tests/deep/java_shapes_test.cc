@@ -159,9 +159,9 @@ void ExpectOwnStacks(const Recording& recording, const Target& target) {
               " of %" PRIu64 " walked at the switch, %" PRIu64 " of these proven\n",
               own.size(), waits, whole, named, wrong, stats.walked_at_switch, stats.intervals, stats.proven_walks);
   EXPECT_GE(own.size(), 18u + kGenerated / 2) << "hardly any shape: no test";
-  EXPECT_EQ(recording.FindDrop("user stack walked wrongly"), nullptr) << recording.DropsText();
+  EXPECT_EQ(recording.FindLoss("user stack walked wrongly"), nullptr) << recording.LossesText();
   // Code that was compiled just before is a guess: here the compilers never come to an end.
-  EXPECT_GE(lasting_whole, lasting * 9 / 10) << recording.DropsText();
+  EXPECT_GE(lasting_whole, lasting * 9 / 10) << recording.LossesText();
 }
 
 TEST_P(JavaShapes, AreThoseThatTheProgramHasSeenItself) {

@@ -60,13 +60,13 @@ void ExpectCloses(const ProfileFacts& profile, uint64_t stolen_ns = 0) {
               100 * static_cast<double>(sum.rest_ns()) / static_cast<double>(sum.wall_ns), 100 * worst);
 }
 
-uint64_t Lost(const Recording& recording, Loss loss) {
+uint64_t Lost(const Recording& recording, LostTime loss) {
   return SumOf(recording.profile).lost_ns[static_cast<size_t>(loss)];
 }
 
-uint64_t DropNs(const Recording& recording, Loss loss) {
-  const Drop* drop = recording.FindDrop(Name(loss));
-  return drop == nullptr ? 0 : drop->ns;
+uint64_t LossNs(const Recording& recording, LostTime loss) {
+  const Loss* loss = recording.FindLoss(Name(loss));
+  return loss == nullptr ? 0 : loss->ns;
 }
 
 TEST(Ledger, OfThreadsThatBlockOnlyAtOtherThreads) {
@@ -107,10 +107,10 @@ TEST(Ledger, NamesWhatTheRingLost) {
   RecordConfig config = WithLedger({target->pid(), target->Detail("pong")});
   config.interval_ring_bytes = 4 * 4096;
   const Recording recording = Record(config, *target);
-  EXPECT_GT(Lost(recording, Loss::kRingFull), 0u) << "the ring was large enough: no test";
+  EXPECT_GT(Lost(recording, LostTime::kRingFull), 0u) << "the ring was large enough: no test";
   // The end of pong comes through the same ring.
-  if (recording.FindDrop("account of a thread lost") == nullptr) {
-    EXPECT_EQ(Lost(recording, Loss::kRingFull), DropNs(recording, Loss::kRingFull));
+  if (recording.FindLoss("account of a thread lost") == nullptr) {
+    EXPECT_EQ(Lost(recording, LostTime::kRingFull), LossNs(recording, LostTime::kRingFull));
     ExpectRowsAreTheLedger(recording);
   }
   ExpectCloses(recording.profile);
@@ -122,8 +122,8 @@ TEST(Ledger, NamesWhatTheQueueLost) {
   RecordConfig config = WithLedger({target->pid(), target->Detail("pong")});
   config.queue_bytes = 4096;
   const Recording recording = Record(config, *target);
-  EXPECT_GT(Lost(recording, Loss::kQueueFull), 0u) << "the queue was large enough: no test";
-  EXPECT_EQ(Lost(recording, Loss::kQueueFull), DropNs(recording, Loss::kQueueFull));
+  EXPECT_GT(Lost(recording, LostTime::kQueueFull), 0u) << "the queue was large enough: no test";
+  EXPECT_EQ(Lost(recording, LostTime::kQueueFull), LossNs(recording, LostTime::kQueueFull));
   ExpectCloses(recording.profile);
   ExpectRowsAreTheLedger(recording);
 }
@@ -136,7 +136,7 @@ TEST(Ledger, NamesWhatTheFiltersLeftOut) {
   config.max_wait_ns = 100'000'000;
   config.kinds = {WaitKind::kSleeping};
   const Recording recording = Record(config, *target);
-  EXPECT_GT(Lost(recording, Loss::kBelowMinWait), 0u);
+  EXPECT_GT(Lost(recording, LostTime::kBelowMinWait), 0u);
   ExpectCloses(recording.profile);
   ExpectRowsAreTheLedger(recording);
 }

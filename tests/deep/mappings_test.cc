@@ -106,9 +106,9 @@ void ExpectCheapNaps(const std::vector<std::string>& options, bool has_stacks) {
     if (i > 0) continue;
     const Recording& recording = many->recording;
     const Measure got = recording.Sum([](const StackRow& row) { return row.complete() && row.Has("mapped_nap"); });
-    std::printf("%s", recording.DropsText().c_str());
+    std::printf("%s", recording.LossesText().c_str());
     if (has_stacks) {
-      EXPECT_GT(got.count, many->naps * 95 / 100) << recording.DropsText();
+      EXPECT_GT(got.count, many->naps * 95 / 100) << recording.LossesText();
     }
   }
   EXPECT_LT(many_ns, few_ns + kMostNs);
@@ -160,7 +160,7 @@ TEST(Mappings, CodeThatChangesAllTheTimeCostsTheRecorderLittle) {
   const Recording recording = Record(config, *target);
   const ProfileStats& stats = recording.profile.stats;
   std::printf("%.3f s of CPU in %llu s\n%s", static_cast<double>(stats.own_process_ns) / 1e9,
-              static_cast<unsigned long long>(kSeconds), recording.DropsText().c_str());
+              static_cast<unsigned long long>(kSeconds), recording.LossesText().c_str());
   // 200 ms at once, and then a look a second, which reads 20,000 mappings up to three times: how long that takes is the
   // machine's. Without a pace it is nearly all of a CPU on any.
   EXPECT_LT(stats.own_process_ns, kSeconds * 1'000'000'000 / 2);

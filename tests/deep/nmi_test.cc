@@ -95,7 +95,7 @@ TEST(Nmi, SamplesAreTakenInTheMiddleOfOtherPrograms) {
       "intervals\n%s",
       static_cast<unsigned long long>(samples), static_cast<unsigned long long>(in_our_programs),
       static_cast<unsigned long long>(with_stack), static_cast<unsigned long long>(stacks),
-      static_cast<unsigned long long>(recording.profile.stats.intervals), recording.DropsText().c_str());
+      static_cast<unsigned long long>(recording.profile.stats.intervals), recording.LossesText().c_str());
   ASSERT_GE(samples, 100u) << "hardly any NMI came: no test";
   EXPECT_GE(in_our_programs, 1u) << "no program was interrupted: no test";
   EXPECT_GE(with_stack * 100, samples * 95);

@@ -55,10 +55,10 @@ TEST(OnCpu, SamplesAndIntervalsTogetherAreTheWallClockTime) {
   std::printf(
       "off %.2f %% + on %.2f %% = %.2f %% of the wall-clock time; the program measures %.2f %% on; %llu samples\n%s",
       Percent(all.off_ns, wall_ns), Percent(all.cpu_ns, wall_ns), Percent(all.off_ns + all.cpu_ns, wall_ns),
-      Percent(cpu_ns, wall_ns), static_cast<unsigned long long>(all.samples), recording.DropsText().c_str());
+      Percent(cpu_ns, wall_ns), static_cast<unsigned long long>(all.samples), recording.LossesText().c_str());
   ASSERT_GT(cpu_ns, wall_ns / 10) << "it hardly ran: no test";
-  // While a hypervisor has the CPU no sample is taken: a drop says how many are missing.
-  const Drop* missed = recording.FindDrop("on-CPU sample: missed");
+  // While a hypervisor has the CPU no sample is taken: a loss says how many are missing.
+  const Loss* missed = recording.FindLoss("on-CPU sample: missed");
   const uint64_t missed_ns = std::max(missed == nullptr ? 0 : missed->ns, target->stolen_ns());
   ASSERT_LT(missed_ns, wall_ns / 2) << "no test";
   EXPECT_TRUE(Within(all.off_ns + all.cpu_ns, wall_ns, 0.02, missed_ns));
@@ -111,7 +111,7 @@ TEST(OnCpu, ASampleAndTheIntervalsOfASystemCallHaveOneStack) {
   std::printf("%llu intervals and %llu samples of one call; in all %llu cookies, %llu captures, %llu walks\n%s",
               static_cast<unsigned long long>(intervals), static_cast<unsigned long long>(call.samples),
               static_cast<unsigned long long>(stats.cookies), static_cast<unsigned long long>(stats.captures),
-              static_cast<unsigned long long>(stats.walks), recording.DropsText().c_str());
+              static_cast<unsigned long long>(stats.walks), recording.LossesText().c_str());
   EXPECT_GE(intervals, 100u);
   ASSERT_GE(call.samples, 10u) << "it hardly ran: no test";
   EXPECT_EQ(stacks.size(), 1u);

@@ -56,7 +56,7 @@ class Runtimes : public testing::Test {
       EXPECT_TRUE(CallOneAnother(row, parts)) << row.Text();
       waits += row.row->count;
     }
-    EXPECT_GE(waits, kLeastWaits) << recording_.DropsText();
+    EXPECT_GE(waits, kLeastWaits) << recording_.LossesText();
   }
 
   static bool Has(const StackRow& row, const std::string& part) {
@@ -97,7 +97,7 @@ TEST_P(Go, NeedsNothing) {
   const Measure whole = recording_.Sum([&](const StackRow& row) { return has_stack(row) && row.complete(); });
   std::printf("%.2f %% of %.2f s complete\n", 100.0 * static_cast<double>(whole.ns) / static_cast<double>(all.ns),
               static_cast<double>(all.ns) / 1e9);
-  EXPECT_GE(whole.ns, all.ns * 95 / 100) << recording_.DropsText();
+  EXPECT_GE(whole.ns, all.ns * 95 / 100) << recording_.LossesText();
 }
 
 // The function that makes the system call has no frame, and hides its caller from frame pointers: .debug_frame tells
@@ -172,7 +172,7 @@ TEST_F(Runtimes, JavaNeedsNothing) {
       waits += row.row->count;
       if (row.complete()) whole += row.row->count;
     }
-    EXPECT_GE(waits, kLeastWaits) << recording_.DropsText();
+    EXPECT_GE(waits, kLeastWaits) << recording_.LossesText();
     // Before the recorder has read the virtual machine's code for the first time, stacks through it are guesses.
     EXPECT_GE(whole, waits / 2) << waits;
   }
@@ -206,7 +206,7 @@ TEST_F(Runtimes, PythonWithTrampolinesNamesItsFunctions) {
     EXPECT_TRUE(row.complete()) << row.Text();
     waits += row.row->count;
   }
-  EXPECT_GE(waits, kLeastWaits) << recording_.DropsText();
+  EXPECT_GE(waits, kLeastWaits) << recording_.LossesText();
 }
 
 class Musl : public Runtimes, public testing::WithParamInterface<const char*> {};
@@ -226,7 +226,7 @@ TEST_P(Musl, IsWalkedByItsCode) {
     EXPECT_EQ(row.user->end, EndReason::kGuessedEnd) << row.Text();
     waits += row.row->count;
   }
-  EXPECT_GE(waits, kLeastWaits) << recording_.DropsText();
+  EXPECT_GE(waits, kLeastWaits) << recording_.LossesText();
 }
 
 // Ruby has a frame of 1 MiB at the base of each thread. The first captures tell which piece of the stack lies behind
@@ -237,7 +237,7 @@ TEST_F(Runtimes, RubyHasTheFramesBehindItsLargeOne) {
   const auto waits = [](const StackRow& row) { return row.complete() && row.Calls({"start_thread", "rb_vm_exec"}); };
   const Measure whole = recording_.Sum(waits);
   std::printf("%llu of 200 waits have whole stacks\n", static_cast<unsigned long long>(whole.count));
-  EXPECT_GE(whole.count, kLeastWaits / 2) << recording_.DropsText();
+  EXPECT_GE(whole.count, kLeastWaits / 2) << recording_.LossesText();
 }
 
 TEST_F(Runtimes, NodeWithAMap) {

@@ -85,11 +85,11 @@ std::map<pid_t, ThreadTimes> TimesByThread(const Profile& profile) {
 
 // Whole intervals that were lost on their way, with their times.
 void ExpectNothingLost(const Profile& profile) {
-  for (const Drop& drop : profile.stats.drops) {
+  for (const Loss& loss : profile.stats.losses) {
     for (const char* reason :
          {"interval ring full", "interval ring busy", "queue full: intervals", "no task storage", "row table full"}) {
-      EXPECT_NE(drop.reason, reason) << drop.count << " of " << profile.stats.intervals << " intervals, "
-                                     << static_cast<double>(drop.ns) / 1e6 << " ms";
+      EXPECT_NE(loss.reason, reason) << loss.count << " of " << profile.stats.intervals << " intervals, "
+                                     << static_cast<double>(loss.ns) / 1e6 << " ms";
     }
   }
 }

@@ -22,7 +22,7 @@ TEST_F(SelectionOfHost, KernelThreadsIfAskedFor) {
   EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && !row.kernel.empty(); }).count, 0u);
   EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && row.comm.starts_with("rcu"); }).count,
             0u);
-  EXPECT_EQ(recording.FindDrop("no user stack: kernel thread"), nullptr) << "nothing is lost";
+  EXPECT_EQ(recording.FindLoss("no user stack: kernel thread"), nullptr) << "nothing is lost";
   EXPECT_GT(NsOf(recording, wanted_->pid()), 1'000'000'000u);
 }
 

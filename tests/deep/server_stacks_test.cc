@@ -68,7 +68,7 @@ void ExpectNearlyAllHasStacks(const std::vector<pid_t>& pids, std::chrono::secon
   const double percent = 100 * static_cast<double>(times.without_ns) / static_cast<double>(times.all_ns);
   std::printf("%" PRIu64 " waits, %.3f s, %.3f %% of it without a user stack, and %.3f s that were over at the end\n%s",
               times.waits, static_cast<double>(times.all_ns) / 1e9, percent, static_cast<double>(times.over_ns) / 1e9,
-              recording.DropsText().c_str());
+              recording.LossesText().c_str());
   EXPECT_LE(percent, 0.5);
 }
 

@@ -56,8 +56,8 @@ RecordConfig Everything(std::vector<pid_t> pids) {
 
 uint64_t CountOf(const Profile& profile, std::initializer_list<std::string_view> reasons) {
   uint64_t count = 0;
-  for (const Drop& drop : profile.stats.drops) {
-    if (std::find(reasons.begin(), reasons.end(), drop.reason) != reasons.end()) count += drop.count;
+  for (const Loss& loss : profile.stats.losses) {
+    if (std::find(reasons.begin(), reasons.end(), loss.reason) != reasons.end()) count += loss.count;
   }
   return count;
 }
@@ -113,8 +113,8 @@ void ExpectAllAccountedFor(const Load& load) {
   }
   const uint64_t not_sampled_ns = [&] {
     uint64_t ns = 0;
-    for (const Drop& drop : profile->stats.drops) {
-      if (drop.reason.starts_with("on-CPU sample")) ns += drop.ns;
+    for (const Loss& loss : profile->stats.losses) {
+      if (loss.reason.starts_with("on-CPU sample")) ns += loss.ns;
     }
     return ns;
   }();
@@ -126,8 +126,8 @@ void ExpectAllAccountedFor(const Load& load) {
       "waiting, %.1f %% of the samples\n",
       percent(sum.rest_ns(), sum.wall_ns), percent(cpu_ns, sum.on_cpu_ns), static_cast<double>(sum.on_cpu_ns) / 1e9,
       static_cast<double>(not_sampled_ns) / 1e9, percent(with_stack, off_ns), percent(samples_with_stack, cpu_ns));
-  for (const Drop& drop : profile->stats.drops) {
-    std::printf("  %-40s %8" PRIu64 "  %.3f ms\n", drop.reason.c_str(), drop.count, static_cast<double>(drop.ns) / 1e6);
+  for (const Loss& loss : profile->stats.losses) {
+    std::printf("  %-40s %8" PRIu64 "  %.3f ms\n", loss.reason.c_str(), loss.count, static_cast<double>(loss.ns) / 1e6);
   }
   EXPECT_LE(std::abs(percent(sum.rest_ns(), sum.wall_ns)), 0.2);
   // Samples are drawn: five standard errors of n, beside those that were missed in any thread.

@@ -31,7 +31,7 @@ TEST(SFrameLibc, IsWalkedToItsStart) {
       EXPECT_GT(row.user->frames.size(), 62u);
       whole += row.row->count;
     }
-    EXPECT_GE(whole + no_sleeps, target->Measured(thread, "deep_sleep").count) << recording.DropsText();
+    EXPECT_GE(whole + no_sleeps, target->Measured(thread, "deep_sleep").count) << recording.LossesText();
   }
   for (const StackRow& row : recording.Rows([](const StackRow&) { return true; }))
     for (size_t i = 1; i < row.user->frames.size(); ++i) EXPECT_EQ(Name(row.user->frames[i].source), "sframe");

@@ -68,7 +68,7 @@ void ExpectWholeChains(const Recording& recording, const Target& target, const s
   std::printf("%s: %llu of %llu intervals with the whole chain of %zu frames\n", comm.c_str(),
               static_cast<unsigned long long>(whole), static_cast<unsigned long long>(all), expected.size());
   EXPECT_GT(static_cast<double>(all), least_share * static_cast<double>(target.Measured(thread, "deep_sleep").count));
-  EXPECT_GE(static_cast<double>(whole), 0.99 * static_cast<double>(all)) << recording.DropsText();
+  EXPECT_GE(static_cast<double>(whole), 0.99 * static_cast<double>(all)) << recording.LossesText();
 }
 
 void ExpectDeep(const Recording& recording, const Target& target, const std::vector<std::string>& levels,
@@ -128,7 +128,7 @@ void RecordTwoCallers() {
                 100.0 * static_cast<double>(got.ns) / static_cast<double>(measured.ns));
     EXPECT_TRUE(Within(got.ns, measured.ns, 0.02, target->stolen_ns()))
         << caller << ": " << got.ns << " ns, measured " << measured.ns << "\n"
-        << recording.DropsText();
+        << recording.LossesText();
   }
 }
 

@@ -56,8 +56,8 @@ void ExpectWithin(uint64_t got_ns, Bounds want, const std::string& what, const R
   std::printf("%s: %.3f ms, wanted %.3f to %.3f ms\n", what.c_str(), static_cast<double>(got_ns) / 1e6,
               static_cast<double>(want.least_ns) / 1e6, static_cast<double>(want.most_ns) / 1e6);
   const uint64_t allowed = std::max(want.least_ns / 200, uint64_t{1'000'000});
-  EXPECT_LE(got_ns, want.most_ns + allowed) << what << "\n" << recording.DropsText();
-  EXPECT_GE(got_ns + allowed + stolen_ns, want.least_ns) << what << "\n" << recording.DropsText();
+  EXPECT_LE(got_ns, want.most_ns + allowed) << what << "\n" << recording.LossesText();
+  EXPECT_GE(got_ns + allowed + stolen_ns, want.least_ns) << what << "\n" << recording.LossesText();
 }
 
 // Nothing is in the way between two system calls but the tick, which takes the CPU from one and gives it to the other.
@@ -98,7 +98,7 @@ TEST(States, OfAThreadThatYieldsAreYielded) {
   const Times yielded =
       TimesOf(recording, [&](const StackRow& row) { return yielder(row) && row.row->kind == WaitKind::kYielded; });
   const uint64_t all_ns = TimesOf(recording, yielder).total_ns();
-  ASSERT_GT(yielded.runnable_ns, 500'000'000u) << "nobody took what it gave away: no test\n" << recording.DropsText();
+  ASSERT_GT(yielded.runnable_ns, 500'000'000u) << "nobody took what it gave away: no test\n" << recording.LossesText();
   EXPECT_EQ(yielded.blocked_ns, 0u);
   // What the target measures of its yields holds the slices, too, that the tick took from it meanwhile.
   const uint64_t measured_ns = target->Measured("yielder", "yield_once").ns;

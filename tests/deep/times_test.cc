@@ -37,7 +37,7 @@ void RecordOneWrite(const std::vector<std::string>& words) {
   const auto below_write = [](const StackRow& row) { return row.Calls({"write_caller", "one_write"}); };
   const std::vector<StackRow> rows = recording.Rows(below_write);
   const StackRow* most = MostCounted(rows);
-  ASSERT_NE(most, nullptr) << recording.DropsText();
+  ASSERT_NE(most, nullptr) << recording.LossesText();
   EXPECT_TRUE(most->complete()) << most->Text();
   EXPECT_TRUE(most->Has("write") || most->Has("__write")) << most->Text();
   const NamedUserStack* in_write = most->user;
@@ -65,7 +65,7 @@ void RecordOneWrite(const std::vector<std::string>& words) {
   EXPECT_GE(call.count + late.count + 2, switches);
   EXPECT_TRUE(Within(call.ns + late.ns, measured.ns, 0.01, target->stolen_ns()))
       << call.ns + late.ns << " ns, measured " << measured.ns << "\n"
-      << recording.DropsText();
+      << recording.LossesText();
   // What the thread did before and after the write may have taken one of each.
   const uint64_t others = stats.intervals - call.count;
   EXPECT_LE(stats.cookies, 1 + others);
@@ -84,8 +84,8 @@ TEST(OneSystemCall, HasNoStackIfThatIsInAFileAndNotResident) {
   const std::unique_ptr<Target> target = Target::Start({"pipe_writer", "--evict"});
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(Unthrottled({target->pid()}), *target);
-  const Drop* unreadable = recording.FindDrop("no user stack: unreadable");
-  ASSERT_NE(unreadable, nullptr) << recording.DropsText();
+  const Loss* unreadable = recording.FindLoss("no user stack: unreadable");
+  ASSERT_NE(unreadable, nullptr) << recording.LossesText();
   EXPECT_GT(unreadable->ns, target->Measured("writer", "one_write").ns / 2) << "its time is kept";
 }
 
@@ -102,7 +102,7 @@ TEST(Waits, OfEveryKindAreBelowTheirOwnFunction) {
     PrintShare(thread, got.ns, measured.ns);
     EXPECT_TRUE(Within(got.ns, measured.ns, 0.02, target->stolen_ns()))
         << thread << ": " << got.ns << " ns, measured " << measured.ns << "\n"
-        << recording.DropsText();
+        << recording.LossesText();
     EXPECT_EQ(recording.Sum([&](const StackRow& row) { return row.comm != thread && row.Has(function); }).count, 0u);
   }
 }
@@ -126,8 +126,8 @@ class PingPong : public testing::Test {
     Measure lost;
     for (const char* reason :
          {"interval ring full", "interval ring busy", "queue full: intervals", "no task storage"}) {
-      const Drop* drop = recording_.FindDrop(reason);
-      if (drop != nullptr) lost = {lost.ns + drop->ns, lost.count + drop->count};
+      const Loss* loss = recording_.FindLoss(reason);
+      if (loss != nullptr) lost = {lost.ns + loss->ns, lost.count + loss->count};
     }
     return lost;
   }
@@ -138,7 +138,7 @@ class PingPong : public testing::Test {
 
 TEST_F(PingPong, LosesNothingAndAddsUp) {
   RecordIt(0);
-  EXPECT_EQ(Lost().count, 0u) << recording_.DropsText();
+  EXPECT_EQ(Lost().count, 0u) << recording_.LossesText();
   for (const std::string side : {"ping", "pong"}) {
     const Measure measured = target_->Measured(side, side + "_loop");
     const Measure got = recording_.Sum([&](const StackRow& row) { return row.comm == side && !row.Has("pong_start"); });
@@ -148,7 +148,7 @@ TEST_F(PingPong, LosesNothingAndAddsUp) {
     const uint64_t wanted_ns = std::max(measured.ns, std::min(got.ns, measured.ns + around_ns));
     EXPECT_TRUE(Within(got.ns, wanted_ns, 0.01, target_->stolen_ns()))
         << side << ": " << got.ns << " ns, measured " << measured.ns << "\n"
-        << recording_.DropsText();
+        << recording_.LossesText();
     EXPECT_GE(got.count, measured.count);
   }
 }
@@ -167,7 +167,7 @@ TEST_F(PingPong, AddsUpWithWhatATooSmallRingLoses) {
   const uint64_t wanted_ns = std::max(measured, std::min(all_ns, measured + around_ns));
   EXPECT_TRUE(Within(all_ns, wanted_ns, 0.01, target_->stolen_ns()))
       << got.ns << " + " << Lost().ns << " ns, measured " << measured << "\n"
-      << recording_.DropsText();
+      << recording_.LossesText();
 }
 
 }  // namespace

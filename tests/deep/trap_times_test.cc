@@ -16,7 +16,7 @@ void ExpectWholeLongestWait(const Recording& recording, const Target& target) {
   const Measure got = recording.Sum([](const StackRow& row) { return row.complete() && row.Has("longest_wait"); });
   std::printf("%.3f s, %.4f %% of the measured time\n", static_cast<double>(measured.ns) / 1e9,
               100 * static_cast<double>(got.ns) / static_cast<double>(measured.ns));
-  EXPECT_TRUE(Within(got.ns, measured.ns, 0.01, target.stolen_ns())) << recording.DropsText();
+  EXPECT_TRUE(Within(got.ns, measured.ns, 0.01, target.stolen_ns())) << recording.LossesText();
 }
 
 TEST(Traps, TheLongestWaitIsNotForgottenForShorterOnes) {
@@ -34,7 +34,7 @@ TEST(Traps, ThreadsThatAreNotSelectedTakeNoPlace) {
   const Recording recording = Record(config, *target);
   ExpectWholeLongestWait(recording, *target);
   EXPECT_LT(recording.profile.stats.intervals, 10u);
-  EXPECT_EQ(recording.FindDrop("interval ring full"), nullptr) << recording.DropsText();
+  EXPECT_EQ(recording.FindLoss("interval ring full"), nullptr) << recording.LossesText();
 }
 
 // In the middle of its first wait the thread is given another name: the wait has the name that it came back with.

@@ -20,7 +20,7 @@ void ExpectWholeStacks(const Recording& recording, const Target& target, const s
               100.0 * static_cast<double>(got.ns) / static_cast<double>(measured.ns));
   EXPECT_TRUE(Within(got.ns, measured.ns, 0.02, target.stolen_ns()))
       << got.ns << " ns, measured " << measured.ns << "\n"
-      << recording.DropsText();
+      << recording.LossesText();
 }
 
 // A thread that comes to be recorded while it sleeps has not slept since the recording began.
@@ -34,9 +34,9 @@ TEST(Unusual, ThreadRenamedInItsSleep) {
   const Measure all = recording.Sum([](const StackRow&) { return true; });
   EXPECT_TRUE(Within(all.ns, target->Measured("other_name", "renamed_wait").ns, 0.02, target->stolen_ns()))
       << all.ns << " ns";
-  const Drop* drop = recording.FindDrop("selected while off the CPU");
-  ASSERT_NE(drop, nullptr) << recording.DropsText();
-  EXPECT_EQ(drop->count, 1u);
+  const Loss* loss = recording.FindLoss("selected while off the CPU");
+  ASSERT_NE(loss, nullptr) << recording.LossesText();
+  EXPECT_EQ(loss->count, 1u);
 }
 
 TEST(Unusual, ProcessWhoseMainThreadHasEnded) {
@@ -64,7 +64,7 @@ TEST(Unusual, WaitThatDoesNotEndIsClipped) {
   const Recording recording = Record(Unthrottled({target->pid()}), *target);
   const std::vector<StackRow> rows =
       recording.Rows([](const StackRow& row) { return row.row->kind == WaitKind::kOpen && row.Has("open_wait"); });
-  ASSERT_EQ(rows.size(), 1u) << recording.DropsText();
+  ASSERT_EQ(rows.size(), 1u) << recording.LossesText();
   EXPECT_TRUE(rows[0].complete());
   EXPECT_GE(rows[0].row->total_ns(), 1'400'000'000u)
       << "it fell asleep 0.1 s after the beginning, half a second later if the host pauses, and the run takes 2 s";
@@ -90,7 +90,7 @@ TEST(Unusual, WorkersOfIoUringAreTheKernelsOwn) {
     EXPECT_EQ(row.row->syscall, kNoSystemCall) << row.Text();
   }
   EXPECT_GT(recording.Sum(is_worker).ns, 900'000'000u) << "it waits for 200 times 5 ms";
-  EXPECT_EQ(recording.FindDrop("no user stack: unreadable"), nullptr) << recording.DropsText();
+  EXPECT_EQ(recording.FindLoss("no user stack: unreadable"), nullptr) << recording.LossesText();
 }
 
 // When it has done all, the worker stays for some seconds, and the thread that polls for as long as its ring.

@@ -48,10 +48,10 @@ void ExpectNoneWrong(const Recording& recording, uint64_t proven_at_least) {
   const ProfileStats& stats = recording.profile.stats;
   std::printf("%" PRIu64 " intervals, %" PRIu64 " captures, %" PRIu64 " walks proven\n", stats.intervals,
               stats.captures, stats.proven_walks);
-  EXPECT_EQ(recording.FindDrop(kDiffers), nullptr) << recording.DropsText();
+  EXPECT_EQ(recording.FindLoss(kDiffers), nullptr) << recording.LossesText();
   EXPECT_GE(stats.proven_walks, proven_at_least)
       << "hardly any walk: no test; new stack, new code, no row, no memory: " << absl::StrJoin(stats.walk_misses, ", ")
-      << "; " << recording.DropsText();
+      << "; " << recording.LossesText();
 }
 
 // Each walk is proven by a capture.
@@ -106,7 +106,7 @@ TEST(UserWalk, OfCodeThatIsMappedOverIsThatOfTheCode) {
       return row.complete() && row.Has("remap_wait") && row.Has(code) && row.Has(caller);
     });
     const Measure wrong = recording.Sum([code, other](const StackRow& row) { return row.Has(code) && row.Has(other); });
-    EXPECT_GE(right.count, kEnough) << code << ": " << recording.DropsText();
+    EXPECT_GE(right.count, kEnough) << code << ": " << recording.LossesText();
     EXPECT_EQ(wrong.count, 0u) << code;
   };
   expect_callers("lib_a_call", "call_a", "call_b");
@@ -308,12 +308,12 @@ TEST(UserWalk, OfEveryAddressOfLibrariesIsAsItsCapture) {
       const absl::StatusOr<Profile> window = (*recorder)->Cut();
       ASSERT_TRUE(window.ok()) << window.status();
       proven += window->stats.proven_walks;
-      for (const Drop& drop : window->stats.drops) EXPECT_NE(drop.reason, kDiffers) << drop.count;
+      for (const Loss& loss : window->stats.losses) EXPECT_NE(loss.reason, kDiffers) << loss.count;
     }
   }
   std::printf("%zu addresses, %" PRIu64 " walks proven\n", addresses.size(), proven);
   EXPECT_GE(proven, addresses.size() / 2) << "hardly any walk: no test";
-  EXPECT_EQ(MustStop(**recorder).FindDrop(kDiffers), nullptr);
+  EXPECT_EQ(MustStop(**recorder).FindLoss(kDiffers), nullptr);
 }
 
 // In the first half second all stacks are new, and the budgets may refuse some of their captures. People record for
@@ -340,9 +340,9 @@ void ExpectNearlyAllComplete(const Load& load) {
               stats.intervals, stats.walked_at_switch, stats.captures,
               100.0 * static_cast<double>(complete) / static_cast<double>(all));
   ASSERT_GE(stats.intervals, 10'000u) << "hardly any load: no test";
-  EXPECT_GE(static_cast<double>(complete), 0.995 * static_cast<double>(all)) << recording.DropsText();
+  EXPECT_GE(static_cast<double>(complete), 0.995 * static_cast<double>(all)) << recording.LossesText();
   EXPECT_GE(static_cast<double>(stats.walked_at_switch), 0.9 * static_cast<double>(stats.intervals));
-  EXPECT_EQ(recording.FindDrop(kDiffers), nullptr) << recording.DropsText();
+  EXPECT_EQ(recording.FindLoss(kDiffers), nullptr) << recording.LossesText();
 }
 
 TEST(UserWalk, ServesPostgresUnderLoad) {

@@ -153,10 +153,10 @@ class Wakers : public ::testing::Test {
       std::printf("%-10s %-12s %7llu claimed, %llu with a stack, %llu unknown, %llu wrong\n", expected.waiter,
                   expected.wait, (unsigned long long)figures.claimed, (unsigned long long)figures.with_stack,
                   (unsigned long long)figures.unknown, (unsigned long long)figures.wrong);
-      EXPECT_GT(figures.claimed, 100u) << expected.wait << " hardly waits: no test\n" << recording_.DropsText();
+      EXPECT_GT(figures.claimed, 100u) << expected.wait << " hardly waits: no test\n" << recording_.LossesText();
       // An interrupt may come while a task runs that the kernel hides from BPF programs, as kernels of sandboxes do.
       const uint64_t allowed = figures.claimed / (expected.waker == nullptr ? 20 : 100);
-      EXPECT_LE(figures.unknown, allowed) << expected.wait << "\n" << recording_.DropsText();
+      EXPECT_LE(figures.unknown, allowed) << expected.wait << "\n" << recording_.LossesText();
       if (expected.waker == nullptr) continue;
       EXPECT_GT(figures.with_stack, figures.claimed / 2) << expected.wait;
     }
@@ -285,8 +285,8 @@ TEST_F(Wakers, AreToldOfThreadsThatAreNotRecorded) {
     if (links[0].Has("wake_chain")) whole += row.row->count;
   }
   std::printf("%llu of %llu chains whole\n", (unsigned long long)whole, (unsigned long long)all);
-  EXPECT_GT(all, 100u) << "hardly any wait: no test\n" << recording_.DropsText();
-  EXPECT_GT(whole, all * 99 / 100) << recording_.DropsText();
+  EXPECT_GT(all, 100u) << "hardly any wait: no test\n" << recording_.LossesText();
+  EXPECT_GT(whole, all * 99 / 100) << recording_.LossesText();
 }
 
 TEST_F(Wakers, AreNotToldUnlessAskedFor) {

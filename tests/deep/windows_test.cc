@@ -107,9 +107,9 @@ ByThread SumOf(const std::vector<Profile>& profiles) {
 // Time that is in no row, by its name. (That of rows without a stack is.)
 std::map<std::string, uint64_t> Losses(const Profile& profile) {
   std::map<std::string, uint64_t> losses;
-  for (const Drop& drop : profile.stats.drops) {
-    const bool in_rows = drop.reason.rfind("no user stack", 0) == 0 || drop.reason == "kernel stack without definition";
-    if (!in_rows && drop.ns != 0) losses[drop.reason] = drop.ns;
+  for (const Loss& loss : profile.stats.losses) {
+    const bool in_rows = loss.reason.rfind("no user stack", 0) == 0 || loss.reason == "kernel stack without definition";
+    if (!in_rows && loss.ns != 0) losses[loss.reason] = loss.ns;
   }
   return losses;
 }
@@ -119,7 +119,7 @@ std::map<std::string, uint64_t> Losses(const Profile& profile) {
 constexpr char kOutlived[] = "ended before its open wait was listed";
 uint64_t Outlived(const Windows& windows) {
   uint64_t count = 0;
-  for (const Drop& drop : windows.profiles.back().stats.drops) count += drop.reason == kOutlived ? drop.count : 0;
+  for (const Loss& loss : windows.profiles.back().stats.losses) count += loss.reason == kOutlived ? loss.count : 0;
   return count;
 }
 

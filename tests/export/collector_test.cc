@@ -40,7 +40,7 @@ std::shared_ptr<const Profile> AWindow(uint64_t number) {
   profile.user_stacks = {{.missing = NoUserStack::kLost}};
   profile.rows = {{{}, {.count = 1, .blocked_ns = number * 400'000}},
                   {{.kernel_stack = 1}, {.count = 2, .blocked_ns = number * 600'000 - 1, .runnable_ns = 1}}};
-  profile.stats.drops = {{.reason = "no user stack: lost", .count = 2, .ns = number * 1'000'000}};
+  profile.stats.losses = {{.reason = "no user stack: lost", .count = 2, .ns = number * 1'000'000}};
   return std::make_shared<const Profile>(std::move(profile));
 }
 

@@ -142,7 +142,7 @@ class ExporterTest : public ::testing::Test {
   }
   static std::map<std::string, uint64_t> Lost(const ExporterStats& stats) {
     std::map<std::string, uint64_t> lost;
-    for (const Drop& loss : stats.losses) lost[loss.reason] = loss.count;
+    for (const Loss& loss : stats.losses) lost[loss.reason] = loss.count;
     return lost;
   }
 

@@ -197,7 +197,7 @@ uint64_t ConfinedService::StatusNumber(const std::string& key) const {
   return std::regex_search(answer.output, match, std::regex("\"" + key + "\":([0-9]+)")) ? std::stoull(match[1]) : 0;
 }
 
-uint64_t ConfinedService::DropCount(const std::string& reason) const {
+uint64_t ConfinedService::LossCount(const std::string& reason) const {
   const Answer answer = Ask({"status", "--json"});
   EXPECT_EQ(answer.code, 0) << answer.errors;
   const size_t at = answer.output.find("\"" + reason + "\"");

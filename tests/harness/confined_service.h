@@ -70,10 +70,10 @@ class ConfinedService {
   Answer Ask(const std::vector<std::string>& words, std::chrono::seconds patience = std::chrono::seconds(60)) const;
   std::unique_ptr<Program> StartAsking(const std::vector<std::string>& words, const std::string& name,
                                        std::chrono::seconds patience = std::chrono::seconds(60)) const;
-  // From `offcpu status --json`: a number by its key; a count of a named drop, 0 if there is none. They cover windows
+  // From `offcpu status --json`: a number by its key; a count of a named loss, 0 if there is none. They cover windows
   // that have ended, or that a dump has cut.
   uint64_t StatusNumber(const std::string& key) const;
-  uint64_t DropCount(const std::string& reason) const;
+  uint64_t LossCount(const std::string& reason) const;
 
   // What it has now.
   uint64_t resident_bytes() const;

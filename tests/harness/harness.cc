@@ -142,17 +142,17 @@ Measure Recording::Sum(const RowPredicate& wanted) const {
   return sum;
 }
 
-const Drop* Recording::FindDrop(std::string_view reason) const {
-  for (const Drop& drop : profile.stats.drops) {
-    if (drop.reason == reason) return &drop;
+const Loss* Recording::FindLoss(std::string_view reason) const {
+  for (const Loss& loss : profile.stats.losses) {
+    if (loss.reason == reason) return &loss;
   }
   return nullptr;
 }
 
-std::string Recording::DropsText() const {
-  std::string text = "drops:";
-  for (const Drop& drop : profile.stats.drops) {
-    text += " " + drop.reason + " " + std::to_string(drop.count) + " (" + std::to_string(drop.ns) + " ns),";
+std::string Recording::LossesText() const {
+  std::string text = "losses:";
+  for (const Loss& loss : profile.stats.losses) {
+    text += " " + loss.reason + " " + std::to_string(loss.count) + " (" + std::to_string(loss.ns) + " ns),";
   }
   text += " walks:";
   for (int i = 0; i < kEndReasonCount; ++i) {

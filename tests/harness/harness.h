@@ -113,8 +113,8 @@ struct Recording {
   std::vector<StackRow> Rows(const RowPredicate& wanted) const;
   Measure Sum(const RowPredicate& wanted) const;
   // A named loss; null if there was none.
-  const Drop* FindDrop(std::string_view reason) const;
-  std::string DropsText() const;
+  const Loss* FindLoss(std::string_view reason) const;
+  std::string LossesText() const;
 };
 
 // Without the budgets that keep an always-on recording cheap: every interval is to have its stack.

@@ -17,8 +17,8 @@ void ExpectRowsAreTheLedger(const Recording& recording) {
   }
   for (const LedgerEntry& entry : recording.profile.ledger) {
     const auto& [blocked_ns, runnable_ns] = rows[{entry.process, entry.tid}];
-    EXPECT_EQ(blocked_ns, entry.blocked_ns) << entry.comm << " (" << entry.tid << ")\n" << recording.DropsText();
-    EXPECT_EQ(runnable_ns, entry.runnable_ns) << entry.comm << " (" << entry.tid << ")\n" << recording.DropsText();
+    EXPECT_EQ(blocked_ns, entry.blocked_ns) << entry.comm << " (" << entry.tid << ")\n" << recording.LossesText();
+    EXPECT_EQ(runnable_ns, entry.runnable_ns) << entry.comm << " (" << entry.tid << ")\n" << recording.LossesText();
     rows.erase({entry.process, entry.tid});
   }
   for (const auto& [thread, times] : rows) {
@@ -26,7 +26,7 @@ void ExpectRowsAreTheLedger(const Recording& recording) {
     const ProcessInfo& process = recording.profile.processes[thread.first];
     ADD_FAILURE() << "rows without an entry: " << process.name << " (" << process.key.pid << ", " << thread.second
                   << "): blocked " << times.first << " runnable " << times.second << "\n"
-                  << recording.DropsText();
+                  << recording.LossesText();
   }
 }
 

@@ -80,7 +80,7 @@ void ExpectCauses(const Recording& recording, const Target& target, const std::v
     std::printf("%-12s %5llu waits, %.3f ms of %.3f ms with its cause\n", expected.thread,
                 static_cast<unsigned long long>(measured.count), static_cast<double>(right_ns) / 1e6,
                 static_cast<double>(ns) / 1e6);
-    ASSERT_GT(ns, measured.ns / 2) << expected.thread << " hardly waits: no test\n" << recording.DropsText();
+    ASSERT_GT(ns, measured.ns / 2) << expected.thread << " hardly waits: no test\n" << recording.LossesText();
     EXPECT_GE(static_cast<double>(right_ns), 0.99 * static_cast<double>(ns)) << expected.thread;
     if (static_cast<double>(right_ns) >= 0.99 * static_cast<double>(ns)) continue;
     for (const auto& [what, other_ns] : others) std::printf("%llu ns %s\n", (unsigned long long)other_ns, what.c_str());
@@ -103,11 +103,11 @@ void ExpectWaits(Recording* recording, const Target& target, const std::vector<N
     uint64_t blocked_ns = 0;
     for (const auto& [name, ns] : named) blocked_ns += ns;
     // Beside a load most of what the program measures may be waiting for a CPU.
-    ASSERT_GT(blocked_ns, 0u) << expected.thread << " never waits: no test\n" << recording->DropsText();
+    ASSERT_GT(blocked_ns, 0u) << expected.thread << " never waits: no test\n" << recording->LossesText();
     EXPECT_GE(static_cast<double>(named[expected.wait]), 0.99 * static_cast<double>(blocked_ns)) << expected.thread;
     // The way from the program's clock to the switch and back is off the CPU to neither of both clocks of the kernel.
     const auto is_of_thread = [&](const StackRow& row) { return row.comm == expected.thread; };
-    EXPECT_GE(recording->Sum(is_of_thread).ns, measured.ns * 95 / 100) << recording->DropsText();
+    EXPECT_GE(recording->Sum(is_of_thread).ns, measured.ns * 95 / 100) << recording->LossesText();
   }
 }
 
@@ -213,7 +213,7 @@ TEST(Causes, OfVforkHaveWholeStacks) {
                 (unsigned long long)all.count, 100.0 * static_cast<double>(whole.ns) / static_cast<double>(all.ns),
                 static_cast<double>(all.ns) / 1e6);
     EXPECT_GT(all.count, 10u) << "hardly any: no test";
-    EXPECT_GE(whole.ns, all.ns * 99 / 100) << recording.DropsText();
+    EXPECT_GE(whole.ns, all.ns * 99 / 100) << recording.LossesText();
   }
 }
 
@@ -333,7 +333,7 @@ TEST_P(Frozen, IsACauseOfItsOwn) {
        recording.Rows([&](const StackRow& r) { return causes.Of(*r.row) == WaitCause::kFrozen; })) {
     blocked_ns += row.row->blocked_ns;
   }
-  EXPECT_GE(std::chrono::nanoseconds(blocked_ns), thaws - frozen) << recording.DropsText();
+  EXPECT_GE(std::chrono::nanoseconds(blocked_ns), thaws - frozen) << recording.LossesText();
   EXPECT_LE(std::chrono::nanoseconds(blocked_ns), thawed - asked);
 }
 

@@ -32,7 +32,7 @@ void ExpectRight(const std::vector<std::string>& words, const Callers& callers,
   for (const std::string& function : functions) {
     EXPECT_GT(recording.Sum([&](const StackRow& row) { return row.complete() && row.Has(function); }).count, 0u)
         << function << "\n"
-        << recording.DropsText();
+        << recording.LossesText();
   }
 }
 

@@ -1,5 +1,5 @@
 // A process that cannot be read stops nothing: others are recorded as ever, its own time is kept, and the trouble has a
-// name among the drops. One with a hostile name breaks no format.
+// name among the losses. One with a hostile name breaks no format.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using ::testing::Not;
 struct HostileProgram {
   std::string name;
   std::vector<std::string> words;
-  std::string drop;  // a part of its name
+  std::string loss;  // a part of its name
 };
 
 void PrintTo(const HostileProgram& program, std::ostream* out) { *out << program.name; }
@@ -33,15 +33,15 @@ TEST_P(HostilePrograms, StopNothing) {
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(Unthrottled({target->pid(), target->Detail("normal")}), *target);
   const auto is_normal = [](const StackRow& row) { return row.complete() && row.Has("normal_wait"); };
-  EXPECT_GT(recording.Sum(is_normal).count, 0u) << recording.DropsText();
+  EXPECT_GT(recording.Sum(is_normal).count, 0u) << recording.LossesText();
   const Measure kept = recording.Sum([](const StackRow& row) {
     return row.comm == "hostile_thread" && row.row->kind != WaitKind::kOpen && row.HasInKernel("hrtimer_nanosleep");
   });
-  EXPECT_GE(kept.ns, target->Measured("hostile_thread", "hostile_wait").ns / 2) << recording.DropsText();
-  const std::vector<Drop>& drops = recording.profile.stats.drops;
-  EXPECT_TRUE(std::any_of(drops.begin(), drops.end(), [](const Drop& drop) {
-    return drop.count > 0 && drop.reason.find(GetParam().drop) != std::string::npos;
-  })) << recording.DropsText();
+  EXPECT_GE(kept.ns, target->Measured("hostile_thread", "hostile_wait").ns / 2) << recording.LossesText();
+  const std::vector<Loss>& losses = recording.profile.stats.losses;
+  EXPECT_TRUE(std::any_of(losses.begin(), losses.end(), [](const Loss& loss) {
+    return loss.count > 0 && loss.reason.find(GetParam().loss) != std::string::npos;
+  })) << recording.LossesText();
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, HostilePrograms,

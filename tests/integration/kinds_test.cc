@@ -59,7 +59,7 @@ TEST_P(Endings, LoseNoWait) {
     blocked_ns += row.row->blocked_ns;
     EXPECT_NE(row.row->kind, WaitKind::kOpen) << row.Text();
   }
-  EXPECT_GE(blocked_ns, target->Measured("doomed", "inner").ns / 2) << recording.DropsText();
+  EXPECT_GE(blocked_ns, target->Measured("doomed", "inner").ns / 2) << recording.LossesText();
   EXPECT_LE(blocked_ns, 6 * recording.profile.duration_ns) << "of six threads";
 }
 
@@ -87,7 +87,7 @@ TEST(Kinds, OfProcessesWithOnePidAreNotMixed) {
     lives[row.process->key.start_ns].insert(row.comm);
     EXPECT_TRUE(!row.complete() || row.Has(row.comm + "_wait")) << row.Text();
   }
-  EXPECT_EQ(lives.size(), 10u) << recording.DropsText();
+  EXPECT_EQ(lives.size(), 10u) << recording.LossesText();
   for (const auto& [start_ns, names] : lives) EXPECT_EQ(names.size(), 1u) << start_ns;
 }
 

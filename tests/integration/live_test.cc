@@ -135,7 +135,7 @@ TEST(Live, AThreadThatIsKilledInALongWaitKeepsItsStack) {
     EXPECT_NE(row.row->kind, WaitKind::kOpen) << "it has ended";
     ns += row.row->total_ns();
   }
-  EXPECT_GE(ns, 2'200'000'000u) << result.recording.DropsText();
+  EXPECT_GE(ns, 2'200'000'000u) << result.recording.LossesText();
   EXPECT_LE(ns, result.at_most_ns);
 }
 

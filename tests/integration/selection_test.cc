@@ -26,15 +26,15 @@ class Selection : public SelectionTest {
   Selection() : SelectionTest("0.4") {}
 
   void ExpectOnlyWanted(const Recording& recording) {
-    EXPECT_GT(NsOf(recording, wanted_->pid()), kMostOfIt) << recording.DropsText();
+    EXPECT_GT(NsOf(recording, wanted_->pid()), kMostOfIt) << recording.LossesText();
     EXPECT_EQ(recording.Sum(Any).ns, NsOf(recording, wanted_->pid()));
   }
 };
 
 TEST_F(Selection, WholeHostIsEverybodyButTheRecorder) {
   const Recording recording = RecordBoth({});
-  EXPECT_GT(NsOf(recording, wanted_->pid()), kMostOfIt) << recording.DropsText();
-  EXPECT_GT(NsOf(recording, other_->pid()), kMostOfIt) << recording.DropsText();
+  EXPECT_GT(NsOf(recording, wanted_->pid()), kMostOfIt) << recording.LossesText();
+  EXPECT_GT(NsOf(recording, other_->pid()), kMostOfIt) << recording.LossesText();
   EXPECT_EQ(NsOf(recording, getpid()), 0u) << "the recorder runs in this process";
   EXPECT_EQ(NsOf(recording, 0), 0u) << "the idle task";
 }
@@ -79,9 +79,9 @@ TEST_F(Selection, MinWaitLeavesOutAndCounts) {
     EXPECT_GE(row.row->max_ns, kMinWait);
     EXPECT_GE(row.row->total_ns(), row.row->count * kMinWait);
   }
-  const Drop* drop = recording.FindDrop("shorter than --min-wait");
-  ASSERT_NE(drop, nullptr) << recording.DropsText();
-  EXPECT_LT(drop->ns, drop->count * kMinWait);
+  const Loss* loss = recording.FindLoss("shorter than --min-wait");
+  ASSERT_NE(loss, nullptr) << recording.LossesText();
+  EXPECT_LT(loss->ns, loss->count * kMinWait);
 }
 
 TEST_F(Selection, MaxWaitLeavesOutAndCounts) {
@@ -89,9 +89,9 @@ TEST_F(Selection, MaxWaitLeavesOutAndCounts) {
   const Recording recording = RecordBoth({{{.max_wait_ns = kMaxWait}, {wanted_->pid()}}});
   EXPECT_FALSE(recording.profile.rows.empty());
   for (const StackRow& row : recording.Rows(Any)) EXPECT_LE(row.row->max_ns, kMaxWait);
-  const Drop* drop = recording.FindDrop("longer than --max-wait");
-  ASSERT_NE(drop, nullptr) << recording.DropsText();
-  EXPECT_GT(drop->ns, drop->count * kMaxWait);
+  const Loss* loss = recording.FindLoss("longer than --max-wait");
+  ASSERT_NE(loss, nullptr) << recording.LossesText();
+  EXPECT_GT(loss->ns, loss->count * kMaxWait);
 }
 
 TEST_F(Selection, StatesLeaveOutAndCount) {
@@ -104,10 +104,10 @@ TEST_F(Selection, StatesLeaveOutAndCount) {
     EXPECT_TRUE(row.row->kind == WaitKind::kPreempted || row.row->kind == WaitKind::kOpen) << Name(row.row->kind);
     EXPECT_EQ(row.row->blocked_ns, 0u) << Name(row.row->kind) << " " << row.comm << "\n" << row.Text();
   }
-  EXPECT_GT(NsOf(recording, one->pid()) + NsOf(recording, two->pid()), kMostOfIt) << recording.DropsText();
-  const Drop* drop = recording.FindDrop("not of --state");
-  ASSERT_NE(drop, nullptr) << recording.DropsText();
-  EXPECT_GT(drop->ns, kMostOfIt) << "of the one that sleeps";
+  EXPECT_GT(NsOf(recording, one->pid()) + NsOf(recording, two->pid()), kMostOfIt) << recording.LossesText();
+  const Loss* loss = recording.FindLoss("not of --state");
+  ASSERT_NE(loss, nullptr) << recording.LossesText();
+  EXPECT_GT(loss->ns, kMostOfIt) << "of the one that sleeps";
 }
 
 TEST_F(Selection, UidIsTheEffectiveOne) {
@@ -190,7 +190,7 @@ TEST_F(CgroupSelection, RowsHaveTheControlGroupOfTheirThread) {
 TEST_F(CgroupSelection, ExcludedCgroupsAreNotRecorded) {
   const Recording recording = RecordBoth({{.pids = {wanted_->pid(), other_->pid()}, .excluded_cgroups = {outer_}}});
   EXPECT_EQ(NsOf(recording, wanted_->pid()), 0u);
-  EXPECT_GT(NsOf(recording, other_->pid()), kMostOfIt) << recording.DropsText();
+  EXPECT_GT(NsOf(recording, other_->pid()), kMostOfIt) << recording.LossesText();
 }
 
 TEST_F(CgroupSelection, ContainerIsFoundByTheBeginningOfItsId) {

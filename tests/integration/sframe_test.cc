@@ -81,7 +81,7 @@ class RawProgram : public testing::Test {
         EXPECT_EQ(Names(row), thread ? ThreadChain() : MainChain()) << row.Text();
         whole += row.row->count;
       }
-      EXPECT_GE(whole + NoSleeps(), kSleeps) << "each sleep is an interval at least\n" << recording_.DropsText();
+      EXPECT_GE(whole + NoSleeps(), kSleeps) << "each sleep is an interval at least\n" << recording_.LossesText();
     }
   }
 
@@ -100,8 +100,8 @@ class RawProgram : public testing::Test {
   }
 
   uint64_t Dropped(const char* reason) const {
-    const Drop* drop = recording_.FindDrop(reason);
-    return drop != nullptr ? drop->count : 0;
+    const Loss* loss = recording_.FindLoss(reason);
+    return loss != nullptr ? loss->count : 0;
   }
 
   static constexpr uint64_t kSleeps = 200;
@@ -198,7 +198,7 @@ TEST_P(SignalHandler, BelowTheInterruptedFunction) {
     EXPECT_EQ(Names(row), chain) << row.Text();
     whole += row.row->count;
   }
-  EXPECT_GE(whole + NoSleeps(), kSleeps) << recording_.DropsText();
+  EXPECT_GE(whole + NoSleeps(), kSleeps) << recording_.LossesText();
   EXPECT_THAT(AllSources(), ElementsAre(GetParam().source, "trampoline"));
 }
 
@@ -244,7 +244,7 @@ class ChangedTable : public RawProgram {
     ExpectWholeChains();
   }
   void ExpectGivenUp() {
-    EXPECT_EQ(Dropped("corrupt unwind table"), 1u) << recording_.DropsText();
+    EXPECT_EQ(Dropped("corrupt unwind table"), 1u) << recording_.LossesText();
     EXPECT_THAT(AllSources(), ElementsAre("eh_frame"));
   }
 
@@ -290,8 +290,8 @@ TEST_F(ChangedTable, SegmentBeyondItsLoad) {
 TEST_F(ChangedTable, OneFunction) {
   bytes_[AttributesAt() + 2] = 0x0f;  // a size of starts that does not exist
   RecordChanged();
-  EXPECT_EQ(Dropped("corrupt unwind table"), 1u) << recording_.DropsText();
-  EXPECT_EQ(Dropped("bad unwind table entry"), 1u) << recording_.DropsText();
+  EXPECT_EQ(Dropped("corrupt unwind table"), 1u) << recording_.LossesText();
+  EXPECT_EQ(Dropped("bad unwind table entry"), 1u) << recording_.LossesText();
   EXPECT_TRUE(AllSources().count("eh_frame") == 1 && AllSources().count("fp") == 0);
 }
 
@@ -299,7 +299,7 @@ TEST_F(ChangedTable, OneRow) {
   constexpr size_t kAttributes = 5;
   bytes_[AttributesAt() + kAttributes + 1] = 0x7f;  // of its first row: 15 words of a width that does not exist
   RecordChanged();
-  EXPECT_EQ(Dropped("corrupt unwind table"), 1u) << recording_.DropsText();
+  EXPECT_EQ(Dropped("corrupt unwind table"), 1u) << recording_.LossesText();
   EXPECT_TRUE(AllSources().count("eh_frame") == 1 && AllSources().count("fp") == 0);
 }
 
@@ -307,7 +307,7 @@ TEST_F(ChangedTable, VersionTwoIsPassedOver) {
   bytes_[table_at_ + 2] = 2;
   RecordChanged();
   EXPECT_THAT(AllSources(), ElementsAre("eh_frame"));
-  EXPECT_EQ(Dropped("SFrame table of an old version"), 1u) << recording_.DropsText();
+  EXPECT_EQ(Dropped("SFrame table of an old version"), 1u) << recording_.LossesText();
   EXPECT_EQ(Dropped("corrupt unwind table"), 0u);
 }
 

@@ -247,7 +247,7 @@ TEST(WholeStacks, BeforeAndAfterMappingsChange) {
     const Measure whole = recording.Sum([&](const StackRow& row) {
       return row.complete() && row.Calls({"_start", "main", function});
     });
-    EXPECT_GT(whole.count, 0u) << function << "\n" << recording.DropsText();
+    EXPECT_GT(whole.count, 0u) << function << "\n" << recording.LossesText();
   }
 }
 

@@ -127,7 +127,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.own_memory_bytes = 26;
   stats.host_cpu_ns = 27;
   stats.cpu_budget_ppm = 28;
-  stats.drops = {{"ring \"full\"", 11, 12}};
+  stats.losses = {{"ring \"full\"", 11, 12}};
   std::string text = Json([&](JsonWriter& json) { WriteStatsJson(stats, json); });
   EXPECT_TRUE(text.starts_with(
       R"({"intervals":1,"cookies":2,"captures":3,"capture_ns":21,"capture_longest_ns":22,"kernel_stacks":4,"walked_at_switch":23,"summed_at_switch":30,"proven_walks":24,"walk_misses":{"new stack":31,"new code":32,"no row":33,"no memory":34},"told_rows":35,"told_stacks":36,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"stack copy":7,)"))

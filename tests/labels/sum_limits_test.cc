@@ -15,7 +15,7 @@ using Change = std::function<void(NamedProfile&, uint64_t)>;
 NamedProfile With(const Change& change, uint64_t amount) {
   NamedProfile profile;
   profile.rows.emplace_back();
-  profile.stats.drops.emplace_back();
+  profile.stats.losses.emplace_back();
   profile.ledger.emplace_back();
   change(profile, amount);
   return profile;
@@ -29,14 +29,14 @@ const std::vector<Change>& Changes() {
       [](NamedProfile& p, uint64_t n) { p.rows[0].cpu_ns = n; },
       [](NamedProfile& p, uint64_t n) { p.rows[0].count = n; },
       [](NamedProfile& p, uint64_t n) { p.rows[0].samples = n; },
-      [](NamedProfile& p, uint64_t n) { p.stats.drops[0].ns = n; },
-      [](NamedProfile& p, uint64_t n) { p.stats.drops[0].count = n; },
+      [](NamedProfile& p, uint64_t n) { p.stats.losses[0].ns = n; },
+      [](NamedProfile& p, uint64_t n) { p.stats.losses[0].count = n; },
       [](NamedProfile& p, uint64_t n) { p.ledger[0].wall_ns = n; },
       [](NamedProfile& p, uint64_t n) { p.ledger[0].on_cpu_ns = n; },
       [](NamedProfile& p, uint64_t n) { p.ledger[0].stolen_ns = n; },
       [](NamedProfile& p, uint64_t n) { p.ledger[0].blocked_ns = n; },
       [](NamedProfile& p, uint64_t n) { p.ledger[0].runnable_ns = n; },
-      [](NamedProfile& p, uint64_t n) { p.ledger[0].lost_ns[kLossCount - 1] = n; },
+      [](NamedProfile& p, uint64_t n) { p.ledger[0].lost_ns[kLostTimeCount - 1] = n; },
       [](NamedProfile& p, uint64_t n) { p.stats.intervals = n; },
       [](NamedProfile& p, uint64_t n) { p.stats.walk_ends[1] = n; },
       [](NamedProfile& p, uint64_t n) { p.duration_ns = n; },

@@ -215,7 +215,7 @@ TEST(OtlpChoiceTest, ProcessesOfOneProgramAreOneResource) {
 
 TEST(OtlpChoiceTest, EachProfileSaysWhatWasLost) {
   RecordedProfile one = OneReader();
-  one.profile.stats.drops = {{"ring full", 3, 1500}, {"nothing", 0, 0}, {std::string(5000, 'x'), 1, 1}};
+  one.profile.stats.losses = {{"ring full", 3, 1500}, {"nothing", 0, 0}, {std::string(5000, 'x'), 1, 1}};
   OtlpOptions options;
   options.export_losses = {{"spool full", 4, 60'000'000'000}};
   const OtlpReader reader = OneOf(one, options);

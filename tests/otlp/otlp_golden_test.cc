@@ -19,7 +19,7 @@ RecordedProfile Small() {
   small.profile.start_unix_ns = 1;
   small.profile.duration_ns = 1000;
   small.profile.host = "h";
-  small.profile.stats.drops = {{"full", 1, 5}};
+  small.profile.stats.losses = {{"full", 1, 5}};
   const uint32_t process = small.AddProcess({10, 1, 1}, "sh");
   const uint32_t comm = small.AddComm("w");
   const uint32_t kernel = small.AddKernel({{0x1001, "k"}});

@@ -109,7 +109,7 @@ TEST(OtlpLimitTest, ARowThatFitsNoRequestIsLostAndTold) {
     options.max_bytes = kMinOtlpBytes;
     if (with_phase) options.labels.other.set();
     std::vector<std::string> requests;
-    const Drop lost = WriteOtlp(many.profile, options, [&](std::string request) { requests.push_back(request); });
+    const Loss lost = WriteOtlp(many.profile, options, [&](std::string request) { requests.push_back(request); });
     CheckOtlp(requests);
     std::map<std::string, int64_t> sums = SumsOf(requests);
     const std::map<std::string, int64_t> all = SumsOf(RequestsOf(many));

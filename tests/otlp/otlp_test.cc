@@ -202,7 +202,7 @@ TEST(OtlpTest, NothingIsAValueThatCannotBeAddedUp) {
 
 TEST(OtlpTest, WhatWasLostIsTold) {
   RecordedProfile one = OneReader();
-  one.profile.stats.drops = {{"ring full", 3, 1500}, {"module damaged", 2, 0}};
+  one.profile.stats.losses = {{"ring full", 3, 1500}, {"module damaged", 2, 0}};
   OtlpOptions options = Everything();
   options.export_losses = {{"spool full", 4, 60'000'000'000}, {"ring full", 1, 2}};
   const OtlpReader reader = OneOf(one, options);

@@ -34,7 +34,7 @@ class Host : public RecordedProfile {
     profile.rows.clear();
     profile.control_groups.clear();
     profile.ledger.clear();
-    profile.stats.drops = {{"ring full", 3, 1500}};
+    profile.stats.losses = {{"ring full", 3, 1500}};
     for (uint32_t i = 0; i < 8; ++i) AddComm("worker-" + std::to_string(i));
     for (uint32_t program = 0; program < kPrograms; ++program) AddProgram(program);
     for (int32_t i = 0; i < 40; ++i) {

@@ -16,7 +16,7 @@ namespace {
 using ::testing::EndsWith;
 
 TEST(LossesTest, NamesAreDistinct) {
-  const std::vector<std::string> names = AllDropNames();
+  const std::vector<std::string> names = AllLossNames();
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
   EXPECT_GT(names.size(), kLossIdCount + 20);
 }
@@ -36,17 +36,17 @@ TEST(LossesTest, EachTermOfTheLedgerHasOneAndItTakesTime) {
     EXPECT_TRUE(info.takes_time) << info.name;
     EXPECT_EQ(Name(*info.ledger), info.name);
   }
-  ASSERT_EQ(terms.size(), kLossCount);
-  for (size_t i = 0; i < kLossCount; ++i) EXPECT_EQ(terms.count(i), 1u) << i;
+  ASSERT_EQ(terms.size(), kLostTimeCount);
+  for (size_t i = 0; i < kLostTimeCount; ++i) EXPECT_EQ(terms.count(i), 1u) << i;
 }
 
-TEST(LossesTest, ADropHasTheNameOfItsLoss) {
-  const Drop drop = DropOf(LossId::kIntervalRingFull, 2, 3);
-  EXPECT_EQ(drop.reason, "interval ring full");
-  EXPECT_EQ(drop.count, 2u);
-  EXPECT_EQ(drop.ns, 3u);
-  EXPECT_EQ(DropName(NoUserStack::kBudget, false), "no user stack: budget");
-  EXPECT_EQ(DropName(NoUserStack::kBudget, true), "no user stack of the waker: budget");
+TEST(LossesTest, HasTheNameOfItsEntry) {
+  const Loss loss = LossOf(LossId::kIntervalRingFull, 2, 3);
+  EXPECT_EQ(loss.reason, "interval ring full");
+  EXPECT_EQ(loss.count, 2u);
+  EXPECT_EQ(loss.ns, 3u);
+  EXPECT_EQ(LossName(NoUserStack::kBudget, false), "no user stack: budget");
+  EXPECT_EQ(LossName(NoUserStack::kBudget, true), "no user stack of the waker: budget");
 }
 
 // OFFCPU_WRITE_DOCS=1 writes it anew.

@@ -177,7 +177,7 @@ TEST(MergeNamedTest, OfAWholeRecordingTwiceEverythingIsTwice) {
   for (const NamedRow& row : merged.rows) merged_ns += row.total_ns();
   EXPECT_EQ(merged_ns, 2 * ns);
   EXPECT_EQ(merged.ledger.size(), once.ledger.size());
-  EXPECT_EQ(merged.stats.drops[0].count, 6u);
+  EXPECT_EQ(merged.stats.losses[0].count, 6u);
   uint32_t others = 0;
   for (const ProcessInfo& process : merged.processes) others += process.key == ProcessKey() ? 1 : 0;
   EXPECT_EQ(others, 1u) << "what stands for all that found no place";

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-MATCHER_P3(DropIs, reason, count, ns, "") { return arg.reason == reason && arg.count == count && arg.ns == ns; }
+MATCHER_P3(LossIs, reason, count, ns, "") { return arg.reason == reason && arg.count == count && arg.ns == ns; }
 
 bool All(const ProcessInfo&, const std::string&) { return true; }
 
@@ -294,7 +294,7 @@ TEST_F(MergeTest, StatisticsAreSums) {
   first.stats.own_memory_bytes = 140;
   first.stats.host_cpu_ns = 15;
   first.stats.cpu_budget_ppm = 160;
-  first.stats.drops = {{"a", 1, 2}, {"b", 3, 4}};
+  first.stats.losses = {{"a", 1, 2}, {"b", 3, 4}};
   Profile second = Window(1, 0);
   second.stats = {.intervals = 10,
                   .cookies = 20,
@@ -320,7 +320,7 @@ TEST_F(MergeTest, StatisticsAreSums) {
   second.stats.own_memory_bytes = 14;
   second.stats.host_cpu_ns = 150;
   second.stats.cpu_budget_ppm = 16;
-  second.stats.drops = {{"b", 30, 40}, {"c", 5, 6}};
+  second.stats.losses = {{"b", 30, 40}, {"c", 5, 6}};
 
   const ProfileStats stats = Merge({std::move(first), std::move(second)}).stats;
   EXPECT_EQ(stats.intervals, 11u);
@@ -348,7 +348,7 @@ TEST_F(MergeTest, StatisticsAreSums) {
   EXPECT_EQ(stats.own_memory_bytes, 140u) << "the most";
   EXPECT_EQ(stats.host_cpu_ns, 165u);
   EXPECT_EQ(stats.cpu_budget_ppm, 160u) << "the most";
-  EXPECT_THAT(stats.drops, ElementsAre(DropIs("a", 1u, 2u), DropIs("b", 33u, 44u), DropIs("c", 5u, 6u)));
+  EXPECT_THAT(stats.losses, ElementsAre(LossIs("a", 1u, 2u), LossIs("b", 33u, 44u), LossIs("c", 5u, 6u)));
 }
 
 TEST_F(MergeTest, LedgerEntriesOfAThreadAreAdded) {

@@ -41,7 +41,7 @@ class OffCpuTableTest : public ::testing::Test {
   OffCpuTable table_{{}};
 };
 
-MATCHER_P3(DropIs, reason, count, ns, "") { return arg.reason == reason && arg.count == count && arg.ns == ns; }
+MATCHER_P3(LossIs, reason, count, ns, "") { return arg.reason == reason && arg.count == count && arg.ns == ns; }
 
 TEST_F(OffCpuTableTest, IntervalsOfOneKeyAreOneRow) {
   uint32_t user = stacks_.InternUser({});
@@ -54,7 +54,7 @@ TEST_F(OffCpuTableTest, IntervalsOfOneKeyAreOneRow) {
   EXPECT_EQ(profile.rows[0].blocked_ns, 400u);
   EXPECT_EQ(profile.rows[0].runnable_ns, 60u);
   EXPECT_EQ(profile.rows[0].max_ns, 300u);
-  EXPECT_THAT(profile.stats.drops, IsEmpty());
+  EXPECT_THAT(profile.stats.losses, IsEmpty());
 }
 
 TEST_F(OffCpuTableTest, SamplesAreRowsOfTheirOwn) {
@@ -73,7 +73,7 @@ TEST_F(OffCpuTableTest, SamplesAreRowsOfTheirOwn) {
   EXPECT_EQ(profile.rows[1].total_ns(), 0u);
   EXPECT_EQ(profile.rows[1].wall_ns(), 20u);
   EXPECT_TRUE(profile.kernel_stacks[profile.rows[1].kernel_stack].user_mode);
-  EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("no user stack: budget", 1u, 10u)))
+  EXPECT_THAT(profile.stats.losses, ElementsAre(LossIs("no user stack: budget", 1u, 10u)))
       << "in user mode there is no kernel stack to be lost";
 }
 
@@ -84,7 +84,7 @@ TEST_F(OffCpuTableTest, SamplesBeyondTheCapAreInTheOverflowRow) {
   AddTo(table, Sample(), user);
   const Profile profile = table.Finish(stacks_, {});
   ASSERT_THAT(profile.rows, SizeIs(2));
-  EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("row table full", 1u, 10u)));
+  EXPECT_THAT(profile.stats.losses, ElementsAre(LossIs("row table full", 1u, 10u)));
 }
 
 TEST_F(OffCpuTableTest, EachPartOfTheKeyMakesARow) {
@@ -123,7 +123,7 @@ TEST_F(OffCpuTableTest, PathsOfControlGroupsAreBoundedInBytes) {
   StackTable stacks({});
   const Profile profile = table.Finish(stacks, {});
   EXPECT_THAT(profile.control_groups, ElementsAre("/a", "/" + std::string(100, 'b')));
-  EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("control group table full", 1u, 0u)));
+  EXPECT_THAT(profile.stats.losses, ElementsAre(LossIs("control group table full", 1u, 0u)));
 }
 
 TEST_F(OffCpuTableTest, AProcessThatWasNotLookedAtIsInTheContainerOfItsThreads) {
@@ -175,17 +175,17 @@ TEST_F(OffCpuTableTest, WakersMakeRowsAndBeyondTheirCapAreOther) {
   const Profile profile = table.Finish(stacks_, {});
   ASSERT_EQ(profile.rows.size(), 3u);
   EXPECT_EQ(profile.wakers, (std::vector<WakerChain>{chain(true, 0), chain(false, 0), {}}));
-  const auto drop = [&](std::string_view reason) -> const Drop* {
-    for (const Drop& one : profile.stats.drops) {
+  const auto loss = [&](std::string_view reason) -> const Loss* {
+    for (const Loss& one : profile.stats.losses) {
       if (one.reason == reason) return &one;
     }
     return nullptr;
   };
-  ASSERT_NE(drop("waker table full"), nullptr);
-  EXPECT_EQ(drop("waker table full")->count, 2u);
-  ASSERT_NE(drop("no user stack of the waker: budget"), nullptr);
-  EXPECT_EQ(drop("no user stack of the waker: budget")->count, 2u);
-  EXPECT_EQ(drop("no user stack of the waker: budget")->ns, 20u);
+  ASSERT_NE(loss("waker table full"), nullptr);
+  EXPECT_EQ(loss("waker table full")->count, 2u);
+  ASSERT_NE(loss("no user stack of the waker: budget"), nullptr);
+  EXPECT_EQ(loss("no user stack of the waker: budget")->count, 2u);
+  EXPECT_EQ(loss("no user stack of the waker: budget")->ns, 20u);
 }
 
 TEST_F(OffCpuTableTest, AProcessIsItsPidStartAndExec) {
@@ -245,8 +245,8 @@ TEST_F(OffCpuTableTest, ProcessesAndThreadNamesBeyondTheirCapsAreOther) {
   ASSERT_THAT(profile.processes, SizeIs(2));
   EXPECT_EQ(profile.processes[1].name, "[other]");
   EXPECT_THAT(profile.comms, ElementsAre("a", "b", "[other]"));
-  EXPECT_THAT(profile.stats.drops,
-              ElementsAre(DropIs("process table full", 2u, 0u), DropIs("thread name table full", 2u, 0u)));
+  EXPECT_THAT(profile.stats.losses,
+              ElementsAre(LossIs("process table full", 2u, 0u), LossIs("thread name table full", 2u, 0u)));
 }
 
 TEST_F(OffCpuTableTest, RowsBeyondTheCapKeepTheirTimeInTheOverflowRow) {
@@ -272,7 +272,7 @@ TEST_F(OffCpuTableTest, RowsBeyondTheCapKeepTheirTimeInTheOverflowRow) {
   EXPECT_EQ(other.blocked_ns, 400u);
   EXPECT_EQ(other.runnable_ns, 44u);
   EXPECT_EQ(other.max_ns, 111u);
-  EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("row table full", 4u, 444u)));
+  EXPECT_THAT(profile.stats.losses, ElementsAre(LossIs("row table full", 4u, 444u)));
 }
 
 TEST_F(OffCpuTableTest, CountsOfASampleAreRoundedOnce) {
@@ -284,7 +284,7 @@ TEST_F(OffCpuTableTest, CountsOfASampleAreRoundedOnce) {
   EXPECT_EQ(profile.rows[0].total_ns(), 4000u);
 }
 
-TEST_F(OffCpuTableTest, DropsNameTheTimeThatHasNoStack) {
+TEST_F(OffCpuTableTest, LossesNameTheTimeThatHasNoStack) {
   ProfileRow undefined = Wait(5, 2);
   undefined.kernel_stack = stacks_.InternKernel(99);
   Add(undefined, stacks_.InternUser({}));
@@ -292,11 +292,11 @@ TEST_F(OffCpuTableTest, DropsNameTheTimeThatHasNoStack) {
   Add(Wait(20, 1), stacks_.InternMissing(NoUserStack::kBudget));
   Add(Wait(30, 0), stacks_.InternMissing(NoUserStack::kPending));
   ProfileStats stats;
-  stats.drops.push_back({.reason = "ring full", .count = 3, .ns = 4});
+  stats.losses.push_back({.reason = "ring full", .count = 3, .ns = 4});
   Profile profile = table_.Finish(stacks_, stats);
-  EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("ring full", 3u, 4u), DropIs("no user stack: budget", 2u, 31u),
-                                               DropIs("no user stack: pending", 1u, 30u),
-                                               DropIs("kernel stack without definition", 1u, 7u)));
+  EXPECT_THAT(profile.stats.losses, ElementsAre(LossIs("ring full", 3u, 4u), LossIs("no user stack: budget", 2u, 31u),
+                                               LossIs("no user stack: pending", 1u, 30u),
+                                               LossIs("kernel stack without definition", 1u, 7u)));
 }
 
 TEST_F(OffCpuTableTest, RowsAreSorted) {

@@ -103,7 +103,7 @@ struct RecordedProfile {
     stats.own_memory_bytes = 47'000'000;
     stats.host_cpu_ns = 10'000'000'002;
     stats.cpu_budget_ppm = 10'000;
-    stats.drops = {{"no user stack: budget", 3, 1500},
+    stats.losses = {{"no user stack: budget", 3, 1500},
                    {"still off the CPU at the end", kMostSum - 3, 0}};  // all that fits
   }
 

@@ -91,13 +91,13 @@ TEST(LedgerTest, ThreadOffTheCpuAtTheEnd) {
 // Nothing was seen of it but that it was there, and its wait was not listed.
 TEST(LedgerTest, SleeperThatWasNotListed) {
   const LedgerEntry entry = EntryOf({.process = kProcess, .tid = 11});
-  EXPECT_EQ(entry.lost_ns[static_cast<size_t>(Loss::kGoneAtEnd)], 10'000u);
+  EXPECT_EQ(entry.lost_ns[static_cast<size_t>(LostTime::kGoneAtEnd)], 10'000u);
   EXPECT_EQ(entry.rest_ns(), 0);
 }
 
 TEST(LedgerTest, WaitOfAThreadThatWasGoneBeforeItCouldBeListed) {
   ThreadAccount account = Waiting();
-  EXPECT_EQ(EntryOf(account).lost_ns[static_cast<size_t>(Loss::kGoneAtEnd)], 2'000u);
+  EXPECT_EQ(EntryOf(account).lost_ns[static_cast<size_t>(LostTime::kGoneAtEnd)], 2'000u);
   EXPECT_EQ(EntryOf(account).blocked_ns, 2'000u);
   account.out_ns = 12'000;
   EXPECT_EQ(EntryOf(account).lost_total_ns(), 0u);
@@ -158,7 +158,7 @@ TEST(LedgerTest, OpenWaitThatIsFilteredOutIsLost) {
   const LedgerEntry entry = EntryOf(Waiting(), {OpenOf(Waiting(), 1'500, 500)}, {{.min_wait_ns = 2'001}});
   EXPECT_EQ(entry.blocked_ns, 2'000u);
   EXPECT_EQ(entry.runnable_ns, 1'000u);
-  EXPECT_EQ(entry.lost_ns[static_cast<size_t>(Loss::kBelowMinWait)], 2'000u);
+  EXPECT_EQ(entry.lost_ns[static_cast<size_t>(LostTime::kBelowMinWait)], 2'000u);
 }
 
 TEST(LedgerTest, WaitOfAnotherThreadIsNotTaken) {
@@ -187,8 +187,8 @@ TEST(LedgerTest, ThreadThatHasNotRunYet) {
 
 TEST(LedgerTest, LossesAreTermsOfTheirOwn) {
   ThreadAccount account = Running();
-  account.lost_ns[static_cast<size_t>(Loss::kBelowMinWait)] = 40;
-  account.lost_ns[static_cast<size_t>(Loss::kRingFull)] = 2;
+  account.lost_ns[static_cast<size_t>(LostTime::kBelowMinWait)] = 40;
+  account.lost_ns[static_cast<size_t>(LostTime::kRingFull)] = 2;
   account.on_cpu_ns -= 42;
   const LedgerEntry entry = EntryOf(account);
   EXPECT_EQ(entry.lost_total_ns(), 42u);
@@ -207,7 +207,7 @@ TEST(LedgerTest, WhatTheQueueDroppedMoves) {
   ASSERT_THAT(profile.ledger, SizeIs(1));
   EXPECT_EQ(profile.ledger[0].blocked_ns, 1'900u);
   EXPECT_EQ(profile.ledger[0].runnable_ns, 980u);
-  EXPECT_EQ(profile.ledger[0].lost_ns[static_cast<size_t>(Loss::kQueueFull)], 120u);
+  EXPECT_EQ(profile.ledger[0].lost_ns[static_cast<size_t>(LostTime::kQueueFull)], 120u);
   EXPECT_EQ(profile.ledger[0].rest_ns(), 0);
 }
 
@@ -258,9 +258,9 @@ TEST(LedgerTest, CountsThreadsBeyondTheCap) {
   Profile profile;
   ledger.Finish(kSpan, profile);
   EXPECT_THAT(profile.ledger, SizeIs(2));
-  ASSERT_THAT(profile.stats.drops, SizeIs(1));
-  EXPECT_EQ(profile.stats.drops[0].reason, "ledger full: threads");
-  EXPECT_EQ(profile.stats.drops[0].count, 3u);
+  ASSERT_THAT(profile.stats.losses, SizeIs(1));
+  EXPECT_EQ(profile.stats.losses[0].reason, "ledger full: threads");
+  EXPECT_EQ(profile.stats.losses[0].count, 3u);
 }
 
 }  // namespace

@@ -66,9 +66,9 @@ class PipelineTest : public ::testing::Test {
     return ns;
   }
 
-  uint64_t DropCount(const std::string& reason) const {
-    for (const Drop& drop : profile_.stats.drops) {
-      if (drop.reason == reason) return drop.count;
+  uint64_t LossCount(const std::string& reason) const {
+    for (const Loss& loss : profile_.stats.losses) {
+      if (loss.reason == reason) return loss.count;
     }
     return 0;
   }

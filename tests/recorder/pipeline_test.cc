@@ -132,8 +132,8 @@ TEST_F(PipelineTest, TwoContentsUnderOneNameAreCounted) {
   for (const uint64_t address : {1, 2, 1}) pipeline_->Handle(KernelStackEvent{.id = 5, .addresses = {address}});
   for (const uint64_t begin : {1, 2, 1}) pipeline_->Handle(CodeListEvent{.hash = 33, .mappings = {AMapping(begin)}});
   Finish();
-  EXPECT_EQ(DropCount("two contents under one name"), 2u);
-  EXPECT_EQ(DropCount("kernel stack without definition"), 1u);
+  EXPECT_EQ(LossCount("two contents under one name"), 2u);
+  EXPECT_EQ(LossCount("kernel stack without definition"), 1u);
 }
 
 TEST_F(PipelineTest, AControlGroupThatIsNotToldIsCounted) {
@@ -143,7 +143,7 @@ TEST_F(PipelineTest, AControlGroupThatIsNotToldIsCounted) {
     pipeline_->Handle(event);
   }
   Finish();
-  EXPECT_EQ(DropCount("path of a control group not told"), 2u);
+  EXPECT_EQ(LossCount("path of a control group not told"), 2u);
   EXPECT_EQ(profile_.rows.size(), 2u) << "the time of both is kept";
 }
 
@@ -340,7 +340,7 @@ TEST_F(PipelineTest, AStuckTargetHoldsUpNobodyElse) {
   Settle();
   Finish();
   EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kTargetStuck)), 10}, {"2 guessed end", 20}}));
-  EXPECT_EQ(DropCount("target stuck"), 1u);
+  EXPECT_EQ(LossCount("target stuck"), 1u);
   pipeline_.reset();
   release.set_value();
 }
@@ -368,8 +368,8 @@ TEST_F(PipelineTest, AUserWhoseProcessesHangBlindsHimselfOnly) {
   Settle();
   Finish();
   EXPECT_EQ(NsByOutcome(), (Outcomes{{"target stuck", 40}, {"2 guessed end", 10}}));
-  EXPECT_EQ(DropCount("target stuck"), 2u);
-  EXPECT_EQ(DropCount("target not read: too many of its user are stuck"), 2u);
+  EXPECT_EQ(LossCount("target stuck"), 2u);
+  EXPECT_EQ(LossCount("target not read: too many of its user are stuck"), 2u);
   pipeline_.reset();
   release.set_value();
 }
@@ -472,7 +472,7 @@ TEST_F(PipelineTest, ProcessesBeyondTheLimitKeepTheirTime) {
   EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kExiting)), 10},
                                      {std::string(Name(NoUserStack::kOverload)), 20},
                                      {"2 guessed end", 40}}));
-  EXPECT_EQ(DropCount("too many processes"), 2u);
+  EXPECT_EQ(LossCount("too many processes"), 2u);
 }
 
 TEST_F(PipelineTest, WaitingStacksAreBoundedInBytes) {

@@ -113,8 +113,8 @@ class WindowsTest : public PipelineTest {
     return ns;
   }
   static uint64_t DroppedNs(const Profile& profile, const std::string& reason) {
-    for (const Drop& drop : profile.stats.drops) {
-      if (drop.reason == reason) return drop.ns;
+    for (const Loss& loss : profile.stats.losses) {
+      if (loss.reason == reason) return loss.ns;
     }
     return 0;
   }
@@ -197,8 +197,8 @@ TEST_F(WindowsTest, AThreadThatComesBackBeforeItIsListed) {
     const Profile second = pipeline_->Finish({});
     EXPECT_THAT(TimesOf(first), ElementsAre(Pair(Pair(7, kOpen), Times{150, 0, 1})));
     EXPECT_THAT(TimesOf(second), ElementsAre(Pair(Pair(7, kOwn), Times{50, 100, 1})));
-    EXPECT_THAT(first.stats.drops,
-                ::testing::Not(::testing::Contains(::testing::Field(&Drop::reason, kMissedOpenWait))));
+    EXPECT_THAT(first.stats.losses,
+                ::testing::Not(::testing::Contains(::testing::Field(&Loss::reason, kMissedOpenWait))));
   }
 }
 
@@ -651,11 +651,11 @@ TEST_F(WindowsTest, CountsAreOfTheirWindow) {
   const Profile first = pipeline_->TakeClosed({{.reason = "ring full", .count = 4}});
   pipeline_->CountUndecodable();
   const Profile second = pipeline_->Finish({});
-  ASSERT_EQ(first.stats.drops.size(), 2u);
-  EXPECT_EQ(first.stats.drops[0].reason, "ring full");
-  EXPECT_EQ(first.stats.drops[1].count, 2u);
-  ASSERT_EQ(second.stats.drops.size(), 1u);
-  EXPECT_EQ(second.stats.drops[0].count, 1u);
+  ASSERT_EQ(first.stats.losses.size(), 2u);
+  EXPECT_EQ(first.stats.losses[0].reason, "ring full");
+  EXPECT_EQ(first.stats.losses[1].count, 2u);
+  ASSERT_EQ(second.stats.losses.size(), 1u);
+  EXPECT_EQ(second.stats.losses[0].count, 1u);
 }
 
 TEST_F(WindowsTest, TheClockMustGoOn) {

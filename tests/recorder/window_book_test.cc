@@ -162,10 +162,10 @@ TEST_F(WindowBookTest, WhatIsLateIsCounted) {
   book_.Add(sample);
   const Profile last = book_.Finish({}, {});
   EXPECT_THAT(last.rows, IsEmpty());
-  ASSERT_THAT(last.stats.drops, SizeIs(2));
-  EXPECT_EQ(last.stats.drops[0].reason, InfoOf(LossId::kIntervalLate).name);
-  EXPECT_EQ(last.stats.drops[0].ns, 50u);
-  EXPECT_EQ(last.stats.drops[1].reason, InfoOf(LossId::kSampleLate).name);
+  ASSERT_THAT(last.stats.losses, SizeIs(2));
+  EXPECT_EQ(last.stats.losses[0].reason, InfoOf(LossId::kIntervalLate).name);
+  EXPECT_EQ(last.stats.losses[0].ns, 50u);
+  EXPECT_EQ(last.stats.losses[1].reason, InfoOf(LossId::kSampleLate).name);
 }
 
 TEST_F(WindowBookTest, ASumLiesInTheWindowOfItsEnd) {
@@ -189,8 +189,8 @@ TEST_F(WindowBookTest, ASumLiesInTheWindowOfItsEnd) {
   }
   const auto late_ns = [](const Profile& profile) {
     std::vector<uint64_t> ns;
-    for (const Drop& drop : profile.stats.drops) {
-      if (drop.reason == InfoOf(LossId::kIntervalLate).name && drop.count == 7) ns.push_back(drop.ns);
+    for (const Loss& loss : profile.stats.losses) {
+      if (loss.reason == InfoOf(LossId::kIntervalLate).name && loss.count == 7) ns.push_back(loss.ns);
     }
     return ns;
   };

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-MATCHER_P3(DropIs, reason, count, ns, "") { return arg.reason == reason && arg.count == count && arg.ns == ns; }
+MATCHER_P3(LossIs, reason, count, ns, "") { return arg.reason == reason && arg.count == count && arg.ns == ns; }
 
 class WindowTest : public ::testing::Test {
  protected:
@@ -147,22 +147,22 @@ TEST_F(WindowTest, WhatStillWaitsIsPending) {
   EXPECT_EQ(profile.user_stacks[profile.rows[0].user_stack].missing, NoUserStack::kPending);
 }
 
-TEST_F(WindowTest, DropsOfOneReasonAreOne) {
+TEST_F(WindowTest, LossesOfOneReasonAreOne) {
   Window window(0, {}, stacks_, kernel_stacks_, control_groups_);
-  window.CountDrop(LossId::kIntervalLate, 1, 10);
-  window.CountDrop(LossId::kIntervalLate, 2, 5);
-  window.CountDrop(LossId::kSampleLate, 0, 0);
-  EXPECT_THAT(window.Finish({{.reason = "ring full", .count = 1}}).stats.drops,
-              ElementsAre(DropIs("ring full", 1u, 0u), DropIs("interval came after its window", 3u, 15u)));
+  window.CountLoss(LossId::kIntervalLate, 1, 10);
+  window.CountLoss(LossId::kIntervalLate, 2, 5);
+  window.CountLoss(LossId::kSampleLate, 0, 0);
+  EXPECT_THAT(window.Finish({{.reason = "ring full", .count = 1}}).stats.losses,
+              ElementsAre(LossIs("ring full", 1u, 0u), LossIs("interval came after its window", 3u, 15u)));
 }
 
-TEST(DropsSinceTest, OnlyWhatHasGrown) {
-  const std::vector<Drop> before = {{.reason = "a", .count = 1, .ns = 10}, {.reason = "b", .count = 2, .ns = 20}};
-  const std::vector<Drop> now = {{.reason = "a", .count = 1, .ns = 10},
+TEST(LossesSinceTest, OnlyWhatHasGrown) {
+  const std::vector<Loss> before = {{.reason = "a", .count = 1, .ns = 10}, {.reason = "b", .count = 2, .ns = 20}};
+  const std::vector<Loss> now = {{.reason = "a", .count = 1, .ns = 10},
                                  {.reason = "b", .count = 5, .ns = 25},
                                  {.reason = "c", .count = 1, .ns = 0}};
-  EXPECT_THAT(DropsSince(before, now), ElementsAre(DropIs("b", 3u, 5u), DropIs("c", 1u, 0u)));
-  EXPECT_THAT(DropsSince(now, now), IsEmpty());
+  EXPECT_THAT(LossesSince(before, now), ElementsAre(LossIs("b", 3u, 5u), LossIs("c", 1u, 0u)));
+  EXPECT_THAT(LossesSince(now, now), IsEmpty());
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ class RuntimeNames : public ::testing::Test {
     return named_.user_stacks.at(stack).frames;
   }
   uint64_t Lost(LossId id) const {
-    for (const Drop& drop : named_.stats.drops) {
-      if (drop.reason == InfoOf(id).name) return drop.count;
+    for (const Loss& loss : named_.stats.losses) {
+      if (loss.reason == InfoOf(id).name) return loss.count;
     }
     return 0;
   }

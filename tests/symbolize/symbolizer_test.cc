@@ -224,9 +224,9 @@ TEST_F(SymbolizerTest, FilesThatCannotBeReadAreCounted) {
   const SymbolizerOptions options = {.kallsyms_path = "/dev/null", .debug_directory = directory_.path()};
   const NamedProfile named = Symbolize(profile_, options);
   EXPECT_TRUE(named.user_stacks[2].frames[0].named);
-  ASSERT_EQ(named.stats.drops.size(), 1u);
-  EXPECT_EQ(named.stats.drops[0].reason, "symbols of a file not readable");
-  EXPECT_EQ(named.stats.drops[0].count, 2u);
+  ASSERT_EQ(named.stats.losses.size(), 1u);
+  EXPECT_EQ(named.stats.losses[0].reason, "symbols of a file not readable");
+  EXPECT_EQ(named.stats.losses[0].count, 2u);
 }
 
 // What hangs costs its names, is counted, and is not asked for again and again; and may be read another time.
@@ -253,9 +253,9 @@ TEST_F(SymbolizerTest, WhatIsNotReadInTimeHasNoNames) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(names.user_stacks[i].frames[0].name(), "libfixture.so+0x1020");
   EXPECT_TRUE(names.user_stacks[5].frames[0].named);
   EXPECT_EQ(std::count(asked.begin(), asked.end(), 1000u), 2);
-  ASSERT_EQ(names.stats.drops.size(), 1u);
-  EXPECT_EQ(names.stats.drops[0].reason, "names of a module not read in time");
-  EXPECT_EQ(names.stats.drops[0].count, 5u);
+  ASSERT_EQ(names.stats.losses.size(), 1u);
+  EXPECT_EQ(names.stats.losses[0].reason, "names of a module not read in time");
+  EXPECT_EQ(names.stats.losses[0].count, 5u);
   for (const auto& read : late) read();  // owns what it touches
   options.timed_read = nullptr;
   EXPECT_TRUE(Symbolize(profile_, options, &cache).user_stacks[0].frames[0].named);

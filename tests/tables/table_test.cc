@@ -419,7 +419,7 @@ TEST_F(TableTest, TheSummaryCountsWalksAndLosses) {
   stats.walk_ends[static_cast<size_t>(EndReason::kStackCopy)] = 20;
   stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kEhFrame)] = 900;
   stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kSFrame)] = 50;
-  stats.drops = {{"no user stack: budget", 12, 1'200'000}, {"row table full", 3, 0}};
+  stats.losses = {{"no user stack: budget", 12, 1'200'000}, {"row table full", 3, 0}};
   EXPECT_EQ(Summary(),
             "recorded      10.0 s: 5000 intervals of 3 processes, 0 rows\n"
             "stacks        0 user, 0 kernel; 790 captures for 800 stays\n"
@@ -448,10 +448,10 @@ TEST_F(TableTest, TheShortSummarySaysWhetherTimeIsMissing) {
       "recorded      10.0 s: 50 intervals of 1 process, 0 rows\n"
       "accuracy      every wait recorded\n";
   EXPECT_EQ(summary(), head + "lost          nothing\n");
-  stats.drops = {{"no user stack: budget", 12, 1'200'000}, {"module file unreadable", 1, 0}};
+  stats.losses = {{"no user stack: budget", 12, 1'200'000}, {"module file unreadable", 1, 0}};
   EXPECT_EQ(summary(), head + "lost          no time\n");
-  stats.drops.push_back({"interval ring full", 3, 0});
-  stats.drops.push_back({"interval ring busy", 2, 5'000'000});
+  stats.losses.push_back({"interval ring full", 3, 0});
+  stats.losses.push_back({"interval ring busy", 2, 5'000'000});
   EXPECT_EQ(summary(), head +
                            "lost          interval ring full: 3\n"
                            "lost          interval ring busy: 2, 5.00 ms\n");

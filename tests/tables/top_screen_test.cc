@@ -192,7 +192,7 @@ TEST_F(TopScreenTest, AQuestionMarkShowsTheKeysUntilTheNextKey) {
 
 TEST_F(TopScreenTest, WhatThereIsNoRoomForIsMarked) {
   fake_.Row(fake_.Process(1234567, "fifteen-letters"), fake_.Comm("fifteen-of-them"), fake_.User({"f"}), pipe_, kMs);
-  fake_.profile.stats.drops = {{"interval ring full", 1, kMs}};
+  fake_.profile.stats.losses = {{"interval ring full", 1, kMs}};
   const std::vector<std::string> lines = Lines();
   EXPECT_EQ(lines[8], "stack of fifteen-of-them (fifteen-letters 1234567): sleeping, cause pipe, long..");
   EXPECT_EQ(Lines(60)[2], "1 processes; lost or without a stack 500 us, most: interva..");
@@ -264,7 +264,7 @@ TEST_F(TopScreenTest, ALongStackSaysHowMuchIsLeftOut) {
 
 TEST_F(TopScreenTest, NoNameControlsTheTerminal) {
   fake_.profile.host = "a\033[2Jb";
-  fake_.profile.stats.drops = {{"c\033c", 1, 1}};
+  fake_.profile.stats.losses = {{"c\033c", 1, 1}};
   const std::string templates = "std::map<" + std::string(4096, 'm') + ">";
   // C1 as UTF-8 and as a byte, DEL, a mark that turns text round, what is no UTF-8, and what no line has room for.
   fake_.Row(fake_.Process(1, "x\033]0;\007"),

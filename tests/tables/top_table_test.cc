@@ -177,7 +177,7 @@ TEST_F(TopTableTest, Json) {
   fake_.profile.duration_ns = 1'000;
   fake_.profile.host = "here";
   fake_.profile.stats.slept_throughout = 3;
-  fake_.profile.stats.drops = {{"less", 9, 1}, {"more", 1, 2}};
+  fake_.profile.stats.losses = {{"less", 9, 1}, {"more", 1, 2}};
   fake_.Row(process_, comm_, fake_.User({"read \"a\"", "main"}), kernel_, 40, 2);
   EXPECT_EQ(
       Json(),

@@ -48,7 +48,7 @@ TEST_F(TopTextTest, FiguresArePerSecond) {
   const uint32_t flusher = fake_.Process(77, "kworker/u8:2");
   fake_.Row(flusher, fake_.Comm("kworker/u8:2"), fake_.Missing(NoUserStack::kKernelThread), kernel_, 20 * kMs);
   fake_.profile.stats.slept_throughout = 22;
-  fake_.profile.stats.drops = {{"no user stack: budget", 1, 20 * kMs}, {"interval ring full", 2, 40 * kMs}};
+  fake_.profile.stats.losses = {{"no user stack: budget", 1, 20 * kMs}, {"interval ring full", 2, 40 * kMs}};
   EXPECT_THAT(
       Lines(),
       ElementsAre("offcpu top  build7  18:40:32  2.00 s recorded by offcpud",
@@ -129,7 +129,7 @@ TEST_F(TopTextTest, AStackHasEightFrames) {
 
 TEST_F(TopTextTest, NoNameControlsTheTerminal) {
   fake_.profile.host = "a\033[2Jb";
-  fake_.profile.stats.drops = {{"c\033c", 1, 1}};
+  fake_.profile.stats.losses = {{"c\033c", 1, 1}};
   // C1 as UTF-8 and as a byte, DEL, what is no UTF-8.
   fake_.Row(fake_.Process(1, "x\033]0;\007"),
             fake_.Comm("y\302\233"

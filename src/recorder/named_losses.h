@@ -1,7 +1,7 @@
 // The counters of the BPF programs, the queue and the module cache as named losses, in words for people. Pure
 // functions.
-#ifndef OFFCPU_RECORDER_DROPS_H_
-#define OFFCPU_RECORDER_DROPS_H_
+#ifndef OFFCPU_RECORDER_NAMED_LOSSES_H_
+#define OFFCPU_RECORDER_NAMED_LOSSES_H_
 
 #include <cstdint>
 #include <vector>
@@ -14,9 +14,9 @@
 namespace offcpu {
 
 // Only those that happened. `ns` is time that is in no row of the profile.
-std::vector<Drop> NameDrops(const Counters& counters, const EventQueueStats& queue, const ModuleCacheStats& modules,
+std::vector<Loss> NameLosses(const Counters& counters, const EventQueueStats& queue, const ModuleCacheStats& modules,
                             uint64_t oncpu_period_ns = 0);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_RECORDER_DROPS_H_
+#endif  // OFFCPU_RECORDER_NAMED_LOSSES_H_
