@@ -12,7 +12,7 @@ namespace {
 
 // As the BPF programs can apply it; nothing if they cannot.
 std::optional<UserRow> UserRowOf(const WalkTrace::Step& step) {
-  const Row& row = step.row;
+  const UnwindRow& row = step.row;
   UserRow told = {.lookup_pc = step.lookup_pc};
   if (step.is_end) {
     told.cfa = UserRow::Cfa::kNone;

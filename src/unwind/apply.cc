@@ -85,7 +85,7 @@ EndReason EndAt(const StackValue& value, FrameState* state) {
 }
 
 // The rule says that the CFA is the sp of a ucontext: then all of the context is there.
-bool NamesKernelContext(const Machine& machine, const Row& row) {
+bool NamesKernelContext(const Machine& machine, const UnwindRow& row) {
   return row.signal && row.cfa == KernelContextRow(machine).cfa;
 }
 
@@ -137,7 +137,7 @@ std::optional<EndReason> EndBeyond(const StackCopy& copy, uint64_t cfa) {
 }
 
 // The caller's sp, if it is not the CFA. It is above this frame's, too.
-[[gnu::noinline]] std::optional<EndReason> KeptSp(const Row& row, const StackCopy& copy, FrameState* state,
+[[gnu::noinline]] std::optional<EndReason> KeptSp(const UnwindRow& row, const StackCopy& copy, FrameState* state,
                                                   uint64_t* sp) {
   const Machine& machine = *state->machine;
   const StackValue kept =
@@ -192,7 +192,7 @@ bool BeginsProcessStack(const Machine& machine, const StackCopy& copy, uint64_t 
   return !first.failed() && first.value > sp && !behind.failed() && behind.value == 0;
 }
 
-std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState* state) {
+std::optional<EndReason> Apply(const UnwindRow& row, const StackCopy& copy, FrameState* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
   if (IsElsewhere(copy, state->sp)) return EndAt(Failed(EndReason::kOtherStack, state->sp), state);
   const Machine& machine = *state->machine;

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "process/machine.h"
-#include "unwind/row.h"
+#include "unwind/unwind_row.h"
 #include "unwind/stack_copy.h"
 #include "unwind/user_stack.h"
 
@@ -36,11 +36,11 @@ struct FrameState {
 };
 
 // A signal trampoline, by the ABI: the struct ucontext of the interrupted code is on the stack.
-constexpr Row KernelContextRow(const Machine& machine) {
+constexpr UnwindRow KernelContextRow(const Machine& machine) {
   const auto saved = [&machine](uint8_t reg) {
     return ValueRule{.offset = machine.context[reg], .place = Place::kAtRegister, .reg = machine.sp};
   };
-  Row row = {.ra = saved(machine.pc), .fp = saved(machine.fp), .signal = true};
+  UnwindRow row = {.ra = saved(machine.pc), .fp = saved(machine.fp), .signal = true};
   row.cfa = {.offset = machine.context[machine.sp], .addend = 0, .reg = machine.sp, .deref = true};
   return row;
 }
@@ -71,7 +71,7 @@ bool BeginsProcessStack(const Machine& machine, const StackCopy& copy, uint64_t 
 // sp rises with every step (it may stay, once, where a leaf's return address is in a register), so no frame repeats;
 // but for signal frames, behind which it is where the interrupted code left it. Those of a hostile stack may go in
 // circles: the number of frames must be limited.
-std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState* state);
+std::optional<EndReason> Apply(const UnwindRow& row, const StackCopy& copy, FrameState* state);
 
 }  // namespace offcpu
 

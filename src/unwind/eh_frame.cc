@@ -147,7 +147,7 @@ bool ToCfaRule(const Machine& machine, std::span<const Dwarf_Op> ops, CfaRule* r
 // The rule that GNU ld writes for a whole PLT: a word above sp, and one more behind the word that each block of 16
 // bytes pushes.
 //   breg(sp) word; breg(pc) 0; lit15; and; lit(offset of what follows the push); ge; lit(3 or 2); shl; plus
-bool ToPltRule(const Machine& machine, std::span<const Dwarf_Op> ops, Row* row) {
+bool ToPltRule(const Machine& machine, std::span<const Dwarf_Op> ops, UnwindRow* row) {
   const uint64_t block_bytes = machine.plt_block_bytes;
   const auto operation = [](int atom) { return static_cast<uint8_t>(atom); };
   const std::array<uint8_t, 9> atoms = {operation(DW_OP_breg0 + machine.sp),
@@ -197,7 +197,7 @@ struct EhFrameTable::Impl {
     if (elf != nullptr) elf_end(elf);
   }
 
-  FindOutcome RowAt(uint64_t address, Row* row);
+  FindOutcome RowAt(uint64_t address, UnwindRow* row);
 
   const Machine* machine = nullptr;
   std::vector<std::byte> image;
@@ -209,7 +209,7 @@ struct EhFrameTable::Impl {
  private:
   void CountExpression(size_t operations);
   bool RuleOf(Dwarf_Frame* frame, int reg, ValueRule* rule);
-  FindOutcome ToRow(Dwarf_Frame* frame, uint64_t address, Row* row);
+  FindOutcome ToRow(Dwarf_Frame* frame, uint64_t address, UnwindRow* row);
 };
 
 // libdw keeps each expression that it was asked for. One that is asked for again counts again, as an entry does.
@@ -235,8 +235,8 @@ bool EhFrameTable::Impl::RuleOf(Dwarf_Frame* frame, int reg, ValueRule* rule) {
   return true;
 }
 
-FindOutcome EhFrameTable::Impl::ToRow(Dwarf_Frame* frame, uint64_t address, Row* row) {
-  static constexpr Row kEmpty;  // copied as a whole: one that is made in place is put together byte by byte
+FindOutcome EhFrameTable::Impl::ToRow(Dwarf_Frame* frame, uint64_t address, UnwindRow* row) {
+  static constexpr UnwindRow kEmpty;  // copied as a whole: one that is made in place is put together byte by byte
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
   *row = kEmpty;
@@ -263,7 +263,7 @@ FindOutcome EhFrameTable::Impl::ToRow(Dwarf_Frame* frame, uint64_t address, Row*
   return known ? FindOutcome::kFound : FindOutcome::kExpression;
 }
 
-FindOutcome EhFrameTable::Impl::RowAt(uint64_t address, Row* row) {
+FindOutcome EhFrameTable::Impl::RowAt(uint64_t address, UnwindRow* row) {
   Dwarf_Frame* frame = nullptr;
   if (dwarf_cfi_addrframe(cfi, address, &frame) != 0) return FindOutcome::kCorrupt;
   const FindOutcome outcome = ToRow(frame, address, row);
@@ -293,7 +293,7 @@ std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table, const
   return std::unique_ptr<EhFrameTable>(new EhFrameTable(std::move(impl)));
 }
 
-FindOutcome EhFrameTable::Find(uint64_t address, Row* row) {
+FindOutcome EhFrameTable::Find(uint64_t address, UnwindRow* row) {
   return FdeAt(impl_->index.fdes, address) != nullptr ? impl_->RowAt(address, row) : FindOutcome::kNotHere;
 }
 

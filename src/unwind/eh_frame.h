@@ -23,7 +23,7 @@ class EhFrameTable final : public RowTable {
   ~EhFrameTable() override;
 
   // The row is valid from `address`, not from an earlier one.
-  FindOutcome Find(uint64_t address, Row* row) override;
+  FindOutcome Find(uint64_t address, UnwindRow* row) override;
   std::optional<bool> BeginsSignalFrame(uint64_t address) const override;
   CodeRange HoleAt(uint64_t address) const override;
   uint64_t DescribedBytes() const override;

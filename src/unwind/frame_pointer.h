@@ -8,14 +8,14 @@
 #include "process/module.h"
 #include "process/return_path.h"
 #include "unwind/apply.h"
-#include "unwind/row.h"
+#include "unwind/unwind_row.h"
 #include "unwind/stack_copy.h"
 
 namespace offcpu {
 
 // The caller's frame pointer and the return address behind it are where the frame pointer points to: on x86-64 by
 // push %rbp; mov %rsp, %rbp, on AArch64 by stp x29, x30, [sp, ...]; mov x29, sp.
-constexpr Row FramePointerRow(const Machine& machine, const CodeRange& code = {.begin = 0, .end = UINT64_MAX}) {
+constexpr UnwindRow FramePointerRow(const Machine& machine, const CodeRange& code = {.begin = 0, .end = UINT64_MAX}) {
   const int32_t word = machine.word_bytes;
   return {
       .begin = code.begin,
@@ -28,7 +28,7 @@ constexpr Row FramePointerRow(const Machine& machine, const CodeRange& code = {.
 }
 
 // The row of code without a frame, where everything is as the call left it.
-constexpr Row WithoutFrameRow(const Machine& machine, const CodeRange& code) {
+constexpr UnwindRow WithoutFrameRow(const Machine& machine, const CodeRange& code) {
   const int32_t word = machine.word_bytes;
   const ValueRule pushed = {.offset = -word, .place = Place::kAtCfa, .reg = 0};
   const ValueRule in_register = {.offset = 0, .place = Place::kInRegister, .reg = machine.ra};
@@ -43,8 +43,8 @@ constexpr Row WithoutFrameRow(const Machine& machine, const CodeRange& code) {
 }
 
 // The row of code that was read from a return address on. Code that never returns is as if nothing had called it.
-constexpr Row ReturnPathRow(const Machine& machine, const ReturnPath& path, uint64_t return_address) {
-  Row row = {.begin = return_address - 1, .end = return_address, .source = FrameSource::kFramePointer};
+constexpr UnwindRow ReturnPathRow(const Machine& machine, const ReturnPath& path, uint64_t return_address) {
+  UnwindRow row = {.begin = return_address - 1, .end = return_address, .source = FrameSource::kFramePointer};
   if (path.kind != ReturnPath::Kind::kReturns) return row;
   row.cfa = {.offset = path.cfa_offset, .addend = 0, .reg = path.from_fp ? machine.fp : machine.sp, .deref = false};
   row.ra = {.offset = -machine.word_bytes, .place = Place::kAtCfa, .reg = 0};
@@ -62,7 +62,7 @@ inline constexpr uint64_t kMinHoleBytes = 64 << 10;
 inline constexpr uint64_t kMinBareBytes = 512;  // left out: start-up code without a table is less
 
 // Is it the guess for a hole? Its bounds are those of the row.
-constexpr bool IsOfHole(const Row& row) { return row.source == FrameSource::kFramePointer && row.end != UINT64_MAX; }
+constexpr bool IsOfHole(const UnwindRow& row) { return row.source == FrameSource::kFramePointer && row.end != UINT64_MAX; }
 
 // Does the register look like a frame pointer of this frame?
 bool PlausibleFramePointer(const FrameState& state, const StackCopy& copy);

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "unwind/apply.h"
-#include "unwind/row.h"
+#include "unwind/unwind_row.h"
 #include "unwind/stack_copy.h"
 #include "unwind/user_stack.h"
 
@@ -36,7 +36,7 @@ using ShownWords = std::array<uint8_t, kShownWords>;
 
 struct MadeFrame {
   Frame frame;             // but for its source
-  std::optional<Row> row;  // to its caller; nothing: that is not known
+  std::optional<UnwindRow> row;  // to its caller; nothing: that is not known
   // Nothing but what the process had at that moment has decided.
   bool is_proven = false;
   // The frame and its row follow from its address, this version of the code and these words.

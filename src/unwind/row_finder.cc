@@ -15,7 +15,7 @@ RowFinder::RowFinder(UnwindOrder order, RowFinderLimits limits, const Machine& m
     : machine_(&machine), order_(std::move(order)), limits_(limits), made_code_(TraitsOf(nullptr, order_)) {}
 
 FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp,
-                            Row* row) {
+                            UnwindRow* row) {
   Tables* of_module = module != nullptr ? &TablesOf(module) : nullptr;
   const ModuleTraits& traits = of_module != nullptr ? of_module->traits : made_code_;
   if (traits.ByFramePointer(plausible_fp)) {
@@ -47,7 +47,7 @@ void RowFinder::Remember(Tables& tables, uint64_t key, const Answer& answer) {
   ++rows_;
 }
 
-FindOutcome RowFinder::FindByCode(const std::shared_ptr<const Module>& module, uint64_t return_address, Row* row) {
+FindOutcome RowFinder::FindByCode(const std::shared_ptr<const Module>& module, uint64_t return_address, UnwindRow* row) {
   constexpr uint64_t kByCode = uint64_t{1} << 63;  // no link-time address has that
   if (module == nullptr || module->tables().text.bytes.empty()) return FindOutcome::kNotHere;
   Tables& tables = TablesOf(module);
@@ -68,7 +68,7 @@ FindOutcome RowFinder::FindByCode(const std::shared_ptr<const Module>& module, u
 
 // What a module's tables do not describe, the frame pointer mostly does not either: such code (a PLT, an epilogue in
 // assembler) is what has no frame. Only where they leave out a lot is it asked.
-FindOutcome RowFinder::Ask(Tables& tables, uint64_t address, Row* row) {
+FindOutcome RowFinder::Ask(Tables& tables, uint64_t address, UnwindRow* row) {
   tables.no_room = false;
   FindOutcome answer = FindOutcome::kNotHere;
   FindOutcome outcome = FindOutcome::kNotHere;
@@ -113,7 +113,7 @@ bool RowFinder::IsBare(Tables& tables) {
   return is_bare;
 }
 
-FindOutcome RowFinder::AskHole(Tables& tables, uint64_t address, Row* row) const {
+FindOutcome RowFinder::AskHole(Tables& tables, uint64_t address, UnwindRow* row) const {
   const Module& module = *tables.module;
   const auto code = std::find_if(module.code.begin(), module.code.end(), [address](const CodeRange& range) {
     return address >= range.begin && address < range.end;
@@ -131,18 +131,18 @@ FindOutcome RowFinder::AskHole(Tables& tables, uint64_t address, Row* row) const
 // The instruction at the begin of the hole is the system call, and who comes there from in front has what is said
 // there.
 FindOutcome RowFinder::FindAtClone(const std::shared_ptr<const Module>& module, uint64_t address, bool is_child,
-                                   Row* row) {
+                                   UnwindRow* row) {
   constexpr uint64_t kMostBytes = 24;  // test %rax, %rax; jl; jz; ret
   if (module == nullptr || machine_->syscall_bytes == 0 || address < machine_->syscall_bytes)
     return FindOutcome::kNotHere;
   const uint64_t call = address - machine_->syscall_bytes;
-  Row parent;
-  Row child;
+  UnwindRow parent;
+  UnwindRow child;
   if (call == 0 || Find(module, call - 1, false, &parent) != FindOutcome::kFound) return FindOutcome::kNotHere;
   const CodeRange hole = HoleAround(TablesOf(module), {.begin = 0, .end = UINT64_MAX}, address);
   if (hole.begin != call || hole.end <= address || hole.end - hole.begin > kMostBytes) return FindOutcome::kNotHere;
   if (Find(module, hole.end, false, &child) != FindOutcome::kFound) return FindOutcome::kNotHere;
-  const Row without_frame = WithoutFrameRow(*machine_, hole);
+  const UnwindRow without_frame = WithoutFrameRow(*machine_, hole);
   const bool is_bare = parent.cfa == without_frame.cfa && parent.ra == without_frame.ra && !parent.signal;
   if (!is_bare || child.ra.place != Place::kUndefined) return FindOutcome::kNotHere;
   *row = is_child ? child : parent;
@@ -163,7 +163,7 @@ bool RowFinder::BeginsSignalFrame(const std::shared_ptr<const Module>& module, u
   return false;
 }
 
-FindOutcome RowFinder::AskSource(Tables& tables, Source& source, uint64_t address, Row* row) {
+FindOutcome RowFinder::AskSource(Tables& tables, Source& source, uint64_t address, UnwindRow* row) {
   if (source.table == nullptr) return FindOutcome::kNotHere;
   const FindOutcome outcome = source.table->Find(address, row);
   if (outcome == FindOutcome::kFound) row->source = source.from->rows;
@@ -174,7 +174,7 @@ FindOutcome RowFinder::AskSource(Tables& tables, Source& source, uint64_t addres
   return outcome;
 }
 
-FindOutcome RowFinder::FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row) {
+FindOutcome RowFinder::FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, UnwindRow* row) {
   if (module == nullptr) return FindOutcome::kNotHere;
   Tables& tables = TablesOf(module);
   for (Source& source : tables.sources) {

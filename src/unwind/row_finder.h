@@ -26,7 +26,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "process/module.h"
 #include "unwind/module_traits.h"
-#include "unwind/row.h"
+#include "unwind/unwind_row.h"
 #include "unwind/row_sources.h"
 #include "unwind/row_table.h"
 #include "unwind/unwind_order.h"
@@ -56,21 +56,21 @@ class RowFinder {
 
   // The row for the link-time `address` of `module` (null: code without a file). `row` is unspecified unless kFound.
   // `plausible_fp`: the frame pointer of the frame in question looks like one.
-  FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp, Row* row);
+  FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp, UnwindRow* row);
 
   // What is known of an instruction that is not a call: a function may have no frame of its own there, so that by frame
   // pointer its caller would be left out. Tables may say so, and `syscall; ret` does. kNotHere for all else.
-  FindOutcome FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
+  FindOutcome FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, UnwindRow* row);
 
   // The row for a thread that is in a system call, or comes out of one, if the call is made at the begin of a small
   // hole: glibc's tables leave out where clone and clone3 return twice. What is in front of the hole describes the
   // parent's frame, which has nothing on the stack but the return address; what is behind it, the child's, which has no
   // caller. kNotHere for all else.
-  FindOutcome FindAtClone(const std::shared_ptr<const Module>& module, uint64_t address, bool is_child, Row* row);
+  FindOutcome FindAtClone(const std::shared_ptr<const Module>& module, uint64_t address, bool is_child, UnwindRow* row);
 
   // The row of what was called and returns to `return_address`, by what the code does from there on, if the module has
   // its text (Module::text). Undefined is the caller of what never returns. kNotHere for all else.
-  FindOutcome FindByCode(const std::shared_ptr<const Module>& module, uint64_t return_address, Row* row);
+  FindOutcome FindByCode(const std::shared_ptr<const Module>& module, uint64_t return_address, UnwindRow* row);
 
   // Does a signal trampoline begin at the link-time `address`, as the first source says that describes it?
   bool BeginsSignalFrame(const std::shared_ptr<const Module>& module, uint64_t address);
@@ -80,7 +80,7 @@ class RowFinder {
  private:
   struct Answer {
     FindOutcome outcome = FindOutcome::kNotHere;
-    Row row;
+    UnwindRow row;
   };
   struct Source {
     const RowSource* from = nullptr;
@@ -110,12 +110,12 @@ class RowFinder {
   };
 
   Tables& TablesOf(const std::shared_ptr<const Module>& module);
-  FindOutcome Ask(Tables& tables, uint64_t address, Row* row);
+  FindOutcome Ask(Tables& tables, uint64_t address, UnwindRow* row);
   void Remember(Tables& tables, uint64_t key, const Answer& answer);
-  FindOutcome AskSource(Tables& tables, Source& source, uint64_t address, Row* row);
+  FindOutcome AskSource(Tables& tables, Source& source, uint64_t address, UnwindRow* row);
   CodeRange HoleAround(const Tables& tables, const CodeRange& code, uint64_t address) const;
   static bool IsBare(Tables& tables);
-  FindOutcome AskHole(Tables& tables, uint64_t address, Row* row) const;
+  FindOutcome AskHole(Tables& tables, uint64_t address, UnwindRow* row) const;
   void Open(Tables& tables, FrameSource ordered);
   void Open(Tables& tables, Source& source);
   void GiveUp(Tables& tables, Source& source);

@@ -8,7 +8,7 @@
 
 #include "process/module.h"
 #include "unwind/find_outcome.h"
-#include "unwind/row.h"
+#include "unwind/unwind_row.h"
 
 namespace offcpu {
 
@@ -17,7 +17,7 @@ class RowTable {
   virtual ~RowTable() = default;
 
   // The row for the link-time `address`; unspecified unless kFound.
-  virtual FindOutcome Find(uint64_t address, Row* row) = 0;
+  virtual FindOutcome Find(uint64_t address, UnwindRow* row) = 0;
   // Does the code of a signal trampoline begin at `address`? Nothing if the address is not described.
   virtual std::optional<bool> BeginsSignalFrame(uint64_t address) const = 0;
   // The link-time addresses around `address` that are not described; empty if it is.

@@ -119,17 +119,17 @@ uint64_t SFrameTable::DescribedBytes() const {
   return bytes;
 }
 
-FindOutcome SFrameTable::Find(uint64_t address, Row* row) {
+FindOutcome SFrameTable::Find(uint64_t address, UnwindRow* row) {
   const Entry* described = EntryAt(address);
   if (described == nullptr) return FindOutcome::kNotHere;
   if (described->function.damaged) return FindOutcome::kCorrupt;
-  Row result;
+  UnwindRow result;
   const FindOutcome outcome = FindIn(index_[static_cast<size_t>(described - index_.data())], address, &result);
   if (outcome == FindOutcome::kFound) *row = result;
   return outcome;
 }
 
-void SFrameTable::Add(uint32_t start, FindOutcome outcome, const Row& row) {
+void SFrameTable::Add(uint32_t start, FindOutcome outcome, const UnwindRow& row) {
   starts_.push_back(start);
   prepared_.push_back({.cfa = row.cfa, .ra = row.ra, .fp = row.fp, .mangled_ra = row.mangled_ra, .outcome = outcome});
 }
@@ -148,11 +148,11 @@ void SFrameTable::Prepare(Entry& entry) {
   SFrameSection::Rows rows(sections_[entry.section], function);
   while (const std::optional<SFrameRow> from = rows.Next()) {
     ++rows_read_;
-    Row row;
+    UnwindRow row;
     const FindOutcome outcome = ToRow(header, function, *from, &row);
     Add(from->start, outcome, row);
   }
-  Row row;
+  UnwindRow row;
   if (function.rows == 0) Add(0, FindOutcome::kFound, RowlessRow(header, function));
   if (rows.damaged()) {
     if (starts_.size() == begin) Add(0, FindOutcome::kCorrupt, row);
@@ -164,7 +164,7 @@ void SFrameTable::Prepare(Entry& entry) {
 }
 
 // The last row that starts at or before the address holds until the next one starts. Halves without a branch, as above.
-FindOutcome SFrameTable::FindIn(Entry& entry, uint64_t address, Row* row) {
+FindOutcome SFrameTable::FindIn(Entry& entry, uint64_t address, UnwindRow* row) {
   if (entry.prepared == kNotPrepared) Prepare(entry);
   const SFrameFunction& function = entry.function;
   const uint64_t offset = address - function.begin;

@@ -36,7 +36,7 @@ class SFrameTable final : public RowTable {
   // At most what Open takes for a table.
   static size_t Estimate(const ModuleTable& table);
 
-  FindOutcome Find(uint64_t address, Row* row) override;
+  FindOutcome Find(uint64_t address, UnwindRow* row) override;
   std::optional<bool> BeginsSignalFrame(uint64_t address) const override;
   CodeRange HoleAt(uint64_t address) const override;
   uint64_t DescribedBytes() const override;
@@ -74,8 +74,8 @@ class SFrameTable final : public RowTable {
   void Sort();
   const Entry* EntryAt(uint64_t address) const;
   void Prepare(Entry& entry);
-  void Add(uint32_t start, FindOutcome outcome, const Row& row);
-  FindOutcome FindIn(Entry& entry, uint64_t address, Row* row);
+  void Add(uint32_t start, FindOutcome outcome, const UnwindRow& row);
+  FindOutcome FindIn(Entry& entry, uint64_t address, UnwindRow* row);
 
   std::vector<SFrameSection> sections_;
   std::vector<Entry> index_;      // sorted, not overlapping, none empty

@@ -38,7 +38,7 @@ bool IsMistakenPltGot(const Machine& machine, const SFrameFunction& function, co
 
 }  // namespace
 
-FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, const SFrameRow& from, Row* row) {
+FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, const SFrameRow& from, UnwindRow* row) {
   row->source = FrameSource::kSFrame;
   row->signal = function.signal;
   row->mangled_ra = from.mangled_ra;
@@ -62,8 +62,8 @@ FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, co
   return FindOutcome::kFound;
 }
 
-Row RowlessRow(const SFrameHeader& header, const SFrameFunction& function) {
-  Row row = function.signal ? KernelContextRow(*header.machine) : Row();  // else the outermost
+UnwindRow RowlessRow(const SFrameHeader& header, const SFrameFunction& function) {
+  UnwindRow row = function.signal ? KernelContextRow(*header.machine) : UnwindRow();  // else the outermost
   row.source = FrameSource::kSFrame;
   return row;
 }

@@ -3,17 +3,17 @@
 #define OFFCPU_UNWIND_SFRAME_ROW_H_
 
 #include "unwind/find_outcome.h"
-#include "unwind/row.h"
+#include "unwind/unwind_row.h"
 #include "unwind/sframe_section.h"
 
 namespace offcpu {
 
 // Fills the rules of `row`, not the addresses that it is valid for. kExpression: they have no form there, or may not be
 // what was meant; else kFound.
-FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, const SFrameRow& from, Row* row);
+FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, const SFrameRow& from, UnwindRow* row);
 
 // The rules of a function without rows.
-Row RowlessRow(const SFrameHeader& header, const SFrameFunction& function);
+UnwindRow RowlessRow(const SFrameHeader& header, const SFrameFunction& function);
 
 }  // namespace offcpu
 

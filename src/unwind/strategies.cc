@@ -37,9 +37,9 @@ const StackLandmark* LandmarkAt(const MappedCode& code, uint64_t address) {
 }
 
 // Does the row lead to where the frame pointer leads to as well?
-bool IsFrameOfFramePointer(const Row& row, const FrameState& state, const Machine& machine) {
-  const Row by_fp = FramePointerRow(machine);
-  const auto cfa = [&](const Row& of) {
+bool IsFrameOfFramePointer(const UnwindRow& row, const FrameState& state, const Machine& machine) {
+  const UnwindRow by_fp = FramePointerRow(machine);
+  const auto cfa = [&](const UnwindRow& of) {
     return (of.cfa.reg == machine.fp ? state.fp : state.sp) + static_cast<uint64_t>(int64_t{of.cfa.offset});
   };
   return row.fp.place == by_fp.fp.place && row.fp.offset == by_fp.fp.offset && cfa(row) == cfa(by_fp);
@@ -91,7 +91,7 @@ std::optional<EndReason> Strategies::Find(const MappedCode& code, const StackCop
 }
 
 void Strategies::FindInterrupted(const MappedCode& code, FoundCaller* found) {
-  Row row;
+  UnwindRow row;
   if (rows_.FindInterrupted(code.module, found->address, &row) != FindOutcome::kFound) return;
   found->outcome = FindOutcome::kFound;
   found->row = row;
@@ -136,7 +136,7 @@ std::optional<EndReason> Strategies::FindTrampoline(const MappedCode& code, cons
 // return, it goes on in a function that has nothing to do with it, which mostly shows. So that is a guess, too, unless
 // the frame pointer says the same.
 void Strategies::FindByCode(const MappedCode& code, const FrameState& state, FoundCaller* found) {
-  Row row;
+  UnwindRow row;
   if (!code.copied.empty()) {
     const ReturnPath path = FollowReturn(code.copied, code.OffsetInCopy(state.pc));
     row = ReturnPathRow(*machine_, path, state.pc);

@@ -14,7 +14,7 @@
 #include "unwind/apply.h"
 #include "unwind/find_outcome.h"
 #include "unwind/made_code.h"
-#include "unwind/row.h"
+#include "unwind/unwind_row.h"
 #include "unwind/row_finder.h"
 #include "unwind/stack_copy.h"
 #include "unwind/unwind_order.h"
@@ -28,7 +28,7 @@ struct FoundCaller {
   uint64_t address = 0;             // that was looked up
   bool plausible_fp = false;
   FindOutcome outcome = FindOutcome::kNotHere;
-  Row row;
+  UnwindRow row;
   bool is_fixed = false;       // nothing but the address has decided
   bool is_followable = false;  // see WalkTrace
   bool ends = false;           // the walk, whatever the stack holds

@@ -40,7 +40,7 @@ void TraceMade(const MadeFrame& made, const StackCopy& copy, const FrameState& s
   }
   trace->is_fixed &= is_fixed;
   trace->is_followable &= is_fixed;
-  trace->steps.push_back({.lookup_pc = state.lookup_pc(), .row = made.row.value_or(Row())});
+  trace->steps.push_back({.lookup_pc = state.lookup_pc(), .row = made.row.value_or(UnwindRow())});
   if (is_fixed) trace->made.push_back(traced);
 }
 

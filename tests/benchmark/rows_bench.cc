@@ -48,7 +48,7 @@ const Object* TheObject() {
   const CodeRange code = object.module->code.at(0);
   for (size_t tries = 0; object.addresses.size() < kAddresses && tries < 100 * kAddresses; ++tries) {
     const uint64_t address = code.begin + random() % (code.end - code.begin);
-    Row row;
+    UnwindRow row;
     if ((*sframe)->Find(address, &row) == FindOutcome::kFound &&
         eh_frame.Find(object.module, address, false, &row) == FindOutcome::kFound) {
       object.addresses.push_back(address);
@@ -71,7 +71,7 @@ void BM_RowKnown(benchmark::State& state) {
   if (object == nullptr) return state.SkipWithError("OFFCPU_BENCH_OBJECT is none with both tables");
   RowFinder rows;
   Run(state, object->addresses, [&](uint64_t address) {
-    Row row;
+    UnwindRow row;
     return rows.Find(object->module, address, false, &row) == FindOutcome::kFound;
   });
 }
@@ -82,7 +82,7 @@ void BM_RowSFrame(benchmark::State& state) {
   if (object == nullptr) return state.SkipWithError("OFFCPU_BENCH_OBJECT is none with both tables");
   auto table = SFrameTable::Open(object->module->sframe, object->module->code);
   Run(state, object->addresses, [&](uint64_t address) {
-    Row row;
+    UnwindRow row;
     return (*table)->Find(address, &row) == FindOutcome::kFound;
   });
 }
@@ -93,7 +93,7 @@ void BM_RowEhFrame(benchmark::State& state) {
   if (object == nullptr) return state.SkipWithError("OFFCPU_BENCH_OBJECT is none with both tables");
   RowFinder rows(*ParseUnwindOrder("eh_frame"), {.rows = 0});
   Run(state, object->addresses, [&](uint64_t address) {
-    Row row;
+    UnwindRow row;
     return rows.Find(object->module, address, false, &row) == FindOutcome::kFound;
   });
 }

@@ -76,7 +76,7 @@ std::optional<uint64_t> ByRule(const Frame& frame, const ValueRule& rule, uint64
   return std::nullopt;
 }
 
-Caller ByRow(const Frame& frame, const Row& row) {
+Caller ByRow(const Frame& frame, const UnwindRow& row) {
   Caller caller;
   caller.signal = row.signal;
   caller.outermost = row.ra.place == Place::kUndefined;
@@ -239,8 +239,8 @@ class Comparison {
 
   // Both answers to one question, the second of which is from the cache.
   void At(uint64_t address) {
-    Row row;
-    Row again;
+    UnwindRow row;
+    UnwindRow again;
     const uint64_t hits = rows_.stats().hits;
     const FindOutcome outcome = rows_.Find(module_, address, false, &row);
     const FindOutcome second = rows_.Find(module_, address, false, &again);
@@ -259,7 +259,7 @@ class Comparison {
   }
 
  private:
-  bool IsRight(uint64_t address, FindOutcome outcome, const Row& row) {
+  bool IsRight(uint64_t address, FindOutcome outcome, const UnwindRow& row) {
     const auto rules = reference_.At(address);
     if (rules == nullptr) return outcome == FindOutcome::kNotHere && address >= last_.end;
     ++described_;
@@ -284,7 +284,7 @@ class Comparison {
   std::shared_ptr<const Module> module_;
   Reference& reference_;
   RowFinder rows_{*ParseUnwindOrder("eh_frame")};
-  Row last_;
+  UnwindRow last_;
   uint64_t addresses_ = 0;
   uint64_t described_ = 0;
   uint64_t expressions_ = 0;

@@ -57,7 +57,7 @@ std::vector<size_t> ReturnAddresses(std::span<const std::byte> code, size_t begi
 }
 
 // A table may go by the other register, as long as the frame pointer is that of the frame.
-bool SaysTheSame(const ReturnPath& path, const Row& row) {
+bool SaysTheSame(const ReturnPath& path, const UnwindRow& row) {
   const uint8_t base = path.from_fp ? kRbp : kRsp;
   const CfaRule cfa = {.offset = path.cfa_offset, .addend = 0, .reg = base, .deref = false};
   const bool same_cfa = row.cfa == cfa || (row.cfa.reg == kRbp && !path.from_fp && !row.cfa.deref);
@@ -91,7 +91,7 @@ TEST_P(ReturnPaths, LeadWhereTheTableSays) {
   for (const FdeSpan& fde : index->fdes) {
     if (fde.begin < base || fde.end - base > code.size()) continue;
     for (const size_t at : ReturnAddresses(code, fde.begin - base, fde.end - base)) {
-      Row row;
+      UnwindRow row;
       if (table->Find(base + at - 1, &row) != FindOutcome::kFound || row.signal) continue;
       ++calls;
       const ReturnPath path = FollowReturn(code, at);

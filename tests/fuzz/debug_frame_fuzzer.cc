@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto rows = EhFrameTable::Open(table);
   if (rows == nullptr) std::abort();
   for (const FdeSpan& fde : index->fdes) {
-    Row row;
+    UnwindRow row;
     if (rows->Find(fde.begin, &row) == FindOutcome::kNotHere) std::abort();
   }
   return 0;

@@ -19,7 +19,7 @@ void LookUpAll(const ModuleTable& table, const ModuleTable& header) {
   for (const FdeSpan& fde : index->fdes) {
     if (fde.begin >= fde.end) std::abort();
     for (uint64_t pc : {fde.begin, fde.begin + (fde.end - fde.begin) / 2, fde.end - 1}) {
-      Row row;
+      UnwindRow row;
       if (rows->Find(pc, &row) == FindOutcome::kNotHere) std::abort();
     }
   }

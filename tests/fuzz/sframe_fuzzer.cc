@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const SFrameSection& section : rows.sections()) {
     section.ForEach([&](uint32_t, const SFrameFunction& function) {
       for (uint64_t pc : {function.begin, function.begin + function.size / 2, function.begin + function.size - 1}) {
-        Row row;
+        UnwindRow row;
         const uint64_t before = rows.rows_read();
         if (rows.Find(pc, &row) == FindOutcome::kFound && (row.begin > pc || row.end <= pc)) std::abort();
         const uint64_t between = rows.rows_read();

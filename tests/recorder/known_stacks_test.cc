@@ -30,7 +30,7 @@ class KnownStacksTest : public testing::Test {
   }
 
   // The return address is below the CFA, and the frame pointer as it was.
-  static Row WithCfa(uint8_t reg, int32_t offset) {
+  static UnwindRow WithCfa(uint8_t reg, int32_t offset) {
     return {.cfa = {.offset = offset, .reg = reg},
             .ra = {.offset = -8, .place = Place::kAtCfa},
             .fp = {.place = Place::kUnchanged}};
@@ -81,14 +81,14 @@ TEST_F(KnownStacksTest, FramePointersAreFollowed) {
 
 TEST_F(KnownStacksTest, WhatABpfProgramCannotApplyIsNotTold) {
   KnownStacks known = Make();
-  const Row fine = trace_.steps[0].row;
-  const auto expect_untold = [&](const Row& row, const std::string& why) {
+  const UnwindRow fine = trace_.steps[0].row;
+  const auto expect_untold = [&](const UnwindRow& row, const std::string& why) {
     trace_.steps[0].row = row;
     known.Learn(ACapture(1, kVersion1), stack_, trace_);
     EXPECT_TRUE(told_.empty()) << why;
     EXPECT_EQ(known.Find(id()), nullptr) << why;
   };
-  Row row = fine;
+  UnwindRow row = fine;
   row.cfa.deref = true;
   expect_untold(row, "the CFA is in memory");
   row = fine;

@@ -29,7 +29,7 @@ class AArch64Test : public ::testing::Test {
 
   void Put(uint64_t offset, uint64_t word) { std::memcpy(bytes_.data() + offset, &word, sizeof(word)); }
 
-  std::optional<EndReason> Step(const Row& row) {
+  std::optional<EndReason> Step(const UnwindRow& row) {
     SpanMemory memory(kStack, bytes_);
     return Apply(row, {.memory = memory, .begin = kStack, .end = kStack + bytes_.size()}, &state_);
   }
@@ -55,9 +55,9 @@ constexpr CfaRule OnReg(uint8_t reg, int32_t offset) {
 constexpr ValueRule AtCfa(int32_t offset) { return {.offset = offset, .place = Place::kAtCfa, .reg = 0}; }
 
 // Before the prologue: CFA = sp, the return address in x30.
-constexpr Row kLeafRow = {.cfa = OnReg(kAArch64Sp, 0), .ra = kInLr, .fp = kUnchanged};
+constexpr UnwindRow kLeafRow = {.cfa = OnReg(kAArch64Sp, 0), .ra = kInLr, .fp = kUnchanged};
 // stp x29, x30, [sp, -32]!
-constexpr Row kFramedRow = {.cfa = OnReg(kAArch64Sp, 32), .ra = AtCfa(-24), .fp = AtCfa(-32)};
+constexpr UnwindRow kFramedRow = {.cfa = OnReg(kAArch64Sp, 32), .ra = AtCfa(-24), .fp = AtCfa(-32)};
 
 TEST_F(AArch64Test, ALeafThatHasSavedNothing) {
   EXPECT_EQ(Step(kLeafRow), std::nullopt);
@@ -71,7 +71,7 @@ TEST_F(AArch64Test, ALeafThatHasSavedNothing) {
 TEST_F(AArch64Test, X30IsNotKnownInACaller) {
   BeCaller();
   EXPECT_EQ(Step(kLeafRow), EndReason::kBadCfa) << "it would stay for ever";
-  Row above = kLeafRow;
+  UnwindRow above = kLeafRow;
   above.cfa.offset = 16;
   EXPECT_EQ(Step(above), EndReason::kRegisterUnknown);
 }
@@ -106,7 +106,7 @@ TEST_F(AArch64Test, TheCfaOnX29) {
 }
 
 TEST_F(AArch64Test, SignaturesAreRemovedWhereTheRowSaysSo) {
-  Row row = kFramedRow;
+  UnwindRow row = kFramedRow;
   row.mangled_ra = true;
   Put(8, 0x12af'ffff'8040'2000);
   for (auto [va_bits, expected] : std::map<int, uint64_t>{{39, 0x7f'8040'2000}, {48, 0xffff'8040'2000}}) {
@@ -122,7 +122,7 @@ TEST_F(AArch64Test, SignaturesAreRemovedWhereTheRowSaysSo) {
 }
 
 TEST_F(AArch64Test, ASignedX30) {
-  Row row = kLeafRow;
+  UnwindRow row = kLeafRow;
   row.mangled_ra = true;
   registers_.value[kX30] = 0x00a1'0000'0040'1234;
   BeLeaf();
@@ -131,9 +131,9 @@ TEST_F(AArch64Test, ASignedX30) {
 }
 
 TEST_F(AArch64Test, TheOutermostFrame) {
-  EXPECT_EQ(Step(Row()), EndReason::kComplete);
+  EXPECT_EQ(Step(UnwindRow()), EndReason::kComplete);
   EXPECT_EQ(Step(kFramedRow), EndReason::kComplete) << "a return address of 0";
-  Row signed_row = kFramedRow;
+  UnwindRow signed_row = kFramedRow;
   signed_row.mangled_ra = true;
   Put(8, 0x12af'0000'0000'0000);
   EXPECT_EQ(Step(signed_row), EndReason::kComplete) << "a signed 0";

@@ -23,7 +23,7 @@ class ApplyTest : public ::testing::Test {
     state = LeafState(registers, false);
   }
   uint64_t& word(size_t i) { return words[i]; }
-  std::optional<EndReason> Step(const Row& row, bool more = false) {
+  std::optional<EndReason> Step(const UnwindRow& row, bool more = false) {
     SpanMemory memory(kStack, std::as_bytes(std::span(words)));
     return Apply(row, {memory, kStack, kStack + sizeof(words), more}, &state);
   }
@@ -39,8 +39,8 @@ class ApplyTest : public ::testing::Test {
 };
 
 // CFA = reg + offset, RA at CFA - 8, FP unchanged: a function without a frame pointer.
-Row Plain(int32_t offset, uint8_t reg = kRsp) {
-  Row row;
+UnwindRow Plain(int32_t offset, uint8_t reg = kRsp) {
+  UnwindRow row;
   row.cfa = {.offset = offset, .addend = 0, .reg = reg, .deref = false};
   row.ra = {.offset = -8, .place = Place::kAtCfa, .reg = 0};
   row.fp = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
@@ -60,7 +60,7 @@ TEST_F(ApplyTest, PlainFrame) {
 }
 
 TEST_F(ApplyTest, SavedFramePointer) {
-  Row row = Plain(24);
+  UnwindRow row = Plain(24);
   row.fp = {.offset = -16, .place = Place::kAtCfa, .reg = 0};
   word(1) = kStack + 80;
   word(2) = 0x402000;
@@ -77,7 +77,7 @@ TEST_F(ApplyTest, CfaByFramePointer) {
 
 // GCC's realigned frames: CFA = *(rbp - 8), FP = *(rbp).
 TEST_F(ApplyTest, CfaInMemory) {
-  Row row = Plain(-8, kRbp);
+  UnwindRow row = Plain(-8, kRbp);
   row.cfa.deref = true;
   row.fp = {.offset = 0, .place = Place::kAtRegister, .reg = kRbp};
   word(7) = kStack + 96;
@@ -90,7 +90,7 @@ TEST_F(ApplyTest, CfaInMemory) {
 }
 
 TEST_F(ApplyTest, CfaInMemoryWithAddend) {
-  Row row = Plain(16);
+  UnwindRow row = Plain(16);
   row.cfa.deref = true;
   row.cfa.addend = 8;
   word(2) = kStack + 40;
@@ -100,7 +100,7 @@ TEST_F(ApplyTest, CfaInMemoryWithAddend) {
 }
 
 TEST_F(ApplyTest, Outermost) {
-  Row row = Plain(8);
+  UnwindRow row = Plain(8);
   row.ra.place = Place::kUndefined;
   EXPECT_EQ(Step(row), EndReason::kComplete);
   row = Plain(8);
@@ -109,7 +109,7 @@ TEST_F(ApplyTest, Outermost) {
 }
 
 TEST_F(ApplyTest, OutermostByGuess) {
-  Row row = Plain(8);
+  UnwindRow row = Plain(8);
   row.source = FrameSource::kFramePointer;
   EXPECT_EQ(Step(row), EndReason::kGuessedEnd);
   word(0) = 0x402000;
@@ -146,7 +146,7 @@ TEST_F(ApplyTest, CfaMustRise) {
 
 // vfork keeps its return address in rdi while the parent waits.
 TEST_F(ApplyTest, CfaMayStayWhereALeafHasItsReturnAddressInARegister) {
-  Row row = Plain(0);
+  UnwindRow row = Plain(0);
   row.ra = {.offset = 0, .place = Place::kInRegister, .reg = kRdi};
   registers.value[kRdi] = 0x402000;
   state = LeafState(registers, false);
@@ -165,7 +165,7 @@ TEST_F(ApplyTest, NothingWraps) {
   registers.value[kRbx] = 4;
   state = LeafState(registers, false);
   EXPECT_EQ(Step(Plain(-8, kRbx)), EndReason::kBadCfa);
-  Row row = Plain(0, kRbx);
+  UnwindRow row = Plain(0, kRbx);
   row.cfa.deref = true;
   registers.value[kRbx] = UINT64_MAX - 7;
   state = LeafState(registers, false);
@@ -181,7 +181,7 @@ TEST_F(ApplyTest, LastWordOfTheCopy) {
 TEST_F(ApplyTest, AboveTheCopy) {
   EXPECT_EQ(Step(Plain(136), true), EndReason::kStackCopy);
   EXPECT_EQ(Step(Plain(136), false), EndReason::kBadCfa);
-  Row row = Plain(128);
+  UnwindRow row = Plain(128);
   row.cfa.deref = true;  // the word at the end
   EXPECT_EQ(Step(row, true), EndReason::kStackCopy);
   EXPECT_EQ(Step(row, false), EndReason::kBadMemory);
@@ -191,7 +191,7 @@ TEST_F(ApplyTest, AboveTheCopy) {
 TEST_F(ApplyTest, NothingIsReadFromBetweenTwoWords) {
   auto* bytes = reinterpret_cast<uint8_t*>(words.data());
   const auto put = [bytes](size_t at, uint64_t value) { std::memcpy(bytes + at, &value, sizeof(value)); };
-  Row row = Plain(24);
+  UnwindRow row = Plain(24);
   row.ra.offset = -5;
   put(19, 0x402000);
   EXPECT_EQ(Step(row), EndReason::kBadMemory) << "RA";
@@ -225,7 +225,7 @@ TEST_F(ApplyTest, StackAtTheEndOfTheAddressSpace) {
     EXPECT_EQ(Apply(Plain(8), {memory, kBegin, kEnd, more}, &state), EndReason::kBadCfa) << "beyond all addresses";
     registers.value[kRsp] = kEnd;
     state = LeafState(registers, false);
-    Row row = Plain(8);
+    UnwindRow row = Plain(8);
     row.cfa.offset = 0;
     row.cfa.deref = true;
     EXPECT_NE(Apply(row, {memory, kBegin, kEnd, more}, &state), std::nullopt);
@@ -235,13 +235,13 @@ TEST_F(ApplyTest, StackAtTheEndOfTheAddressSpace) {
 }
 
 TEST_F(ApplyTest, BelowTheCopy) {
-  Row row = Plain(8);
+  UnwindRow row = Plain(8);
   row.ra.offset = -16;
   EXPECT_EQ(Step(row, true), EndReason::kBadMemory);
 }
 
 TEST_F(ApplyTest, LostFramePointerOnlyHurtsWhoNeedsIt) {
-  Row row = Plain(8);
+  UnwindRow row = Plain(8);
   row.fp = {.offset = 0x10000, .place = Place::kAtCfa, .reg = 0};
   word(0) = 0x402000;
   word(1) = 0x403000;
@@ -252,7 +252,7 @@ TEST_F(ApplyTest, LostFramePointerOnlyHurtsWhoNeedsIt) {
 }
 
 TEST_F(ApplyTest, UndefinedFramePointer) {
-  Row row = Plain(8);
+  UnwindRow row = Plain(8);
   row.fp.place = Place::kUndefined;
   word(0) = 0x402000;
   EXPECT_EQ(Step(row), std::nullopt);
@@ -270,7 +270,7 @@ TEST_F(ApplyTest, OtherRegistersOnlyWhereAllAreKnown) {
 TEST_F(ApplyTest, RbxIsKnownAsFarAsRowsSayWhereItIs) {
   registers.value[kRbx] = kStack + 16;
   state = LeafState(registers, false);
-  Row row = Plain(8);
+  UnwindRow row = Plain(8);
   row.extra.place = Place::kUnchanged;
   word(0) = 0x402000;
   word(1) = kStack + 24;
@@ -304,7 +304,7 @@ TEST_F(ApplyTest, NoRuleOnThePcItself) {
 
 // A signal frame whose registers are found one by one: the pc is the interrupted instruction.
 TEST_F(ApplyTest, SignalFrameByRules) {
-  Row row = Plain(24);
+  UnwindRow row = Plain(24);
   row.signal = true;
   word(2) = 0x402000;
   EXPECT_EQ(Step(row), std::nullopt);
@@ -336,7 +336,7 @@ class KernelContextTest : public ::testing::Test {
     return Apply(row, {memory, kStack, kStack + bytes, true}, &state);
   }
   std::array<uint64_t, 32> words = {};
-  Row row;
+  UnwindRow row;
   FrameState state;
 };
 
@@ -429,7 +429,7 @@ class PiecesTest : public ApplyTest {
     const auto bytes = std::as_bytes(std::span(piece_words));
     return {.begin = begin, .bytes = {bytes.begin(), bytes.end()}, .more = more, .unread = unread};
   }
-  std::optional<EndReason> Step(const Row& row, bool more = true) {
+  std::optional<EndReason> Step(const UnwindRow& row, bool more = true) {
     const SpanMemory memory(kStack, std::as_bytes(std::span(words)));
     return Apply(row,
                  {.memory = memory, .begin = kStack, .end = kStack + sizeof(words), .more = more, .pieces = pieces},
@@ -440,7 +440,7 @@ class PiecesTest : public ApplyTest {
 };
 
 TEST_F(PiecesTest, BehindALargeFrame) {
-  const Row large = Plain(0x100008);
+  const UnwindRow large = Plain(0x100008);
   EXPECT_EQ(Step(large), EndReason::kStackCopy);
   EXPECT_EQ(state.needed, kAbove + 8);
   pieces = {Piece(kAbove - 8, {7, 0x402000, 8, 0x403000}, true)};
@@ -463,7 +463,7 @@ TEST_F(PiecesTest, BehindALargeFrame) {
 
 // What a frame has saved may lie below the piece: then it is not known, and nobody guesses.
 TEST_F(PiecesTest, RegistersSavedBelow) {
-  Row large = Plain(0x100008);
+  UnwindRow large = Plain(0x100008);
   large.fp = {.offset = -0x800, .place = Place::kAtCfa, .reg = 0};
   pieces = {Piece(kAbove, {0x402000}, true)};
   EXPECT_EQ(Step(large), std::nullopt);
@@ -485,7 +485,7 @@ TEST_F(PiecesTest, OnAnotherStack) {
 }
 
 TEST_F(PiecesTest, AFramePointerInThem) {
-  Row row = Plain(16, kRbp);
+  UnwindRow row = Plain(16, kRbp);
   row.fp = {.offset = -16, .place = Place::kAtCfa, .reg = 0};
   row.source = FrameSource::kFramePointer;
   state.fp = kAbove;

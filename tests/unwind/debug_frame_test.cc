@@ -74,7 +74,7 @@ TEST(DebugFrameTest, SaysTheSame) {
     const auto rows = EhFrameTable::Open({.address = address, .bytes = *converted});
     ASSERT_NE(rows, nullptr);
     EXPECT_EQ(rows->bad_entries(), 0u);
-    Row row;
+    UnwindRow row;
     ASSERT_EQ(rows->Find(0x401000, &row), FindOutcome::kFound);
     EXPECT_EQ(row.cfa, (CfaRule{.offset = 8, .addend = 0, .reg = kRsp, .deref = false}));
     EXPECT_EQ(row.end, 0x401001u);

@@ -20,10 +20,10 @@ class EhFrameTest : public ::testing::Test {
     cfi.Fde(cfi.Cie(letters), kCode, 0x100, instructions);
     auto table = EhFrameTable::Open(cfi.Table());
     EXPECT_NE(table, nullptr);
-    row = Row();
+    row = UnwindRow();
     return table->Find(kCode + offset, &row);
   }
-  Row row;
+  UnwindRow row;
 };
 
 CfaRule Cfa(uint8_t reg, int32_t offset) { return {.offset = offset, .addend = 0, .reg = reg, .deref = false}; }

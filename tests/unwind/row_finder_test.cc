@@ -29,11 +29,11 @@ std::shared_ptr<const Module> MakeModule(int functions = 1) {
 TEST(RowFinderTest, AsksOnceAndRemembers) {
   RowFinder finder;
   auto module = MakeModule();
-  Row row;
+  UnwindRow row;
   EXPECT_EQ(finder.Find(module, 0x1004, false, &row), FindOutcome::kFound);
   EXPECT_EQ(row.begin, 0x1004u);
   EXPECT_EQ(finder.stats().misses, 1u);
-  Row again;
+  UnwindRow again;
   EXPECT_EQ(finder.Find(module, 0x1004, false, &again), FindOutcome::kFound);
   EXPECT_EQ(again, row);
   EXPECT_EQ(finder.Find(module, 0x2000, false, &row), FindOutcome::kNotHere);
@@ -44,7 +44,7 @@ TEST(RowFinderTest, AsksOnceAndRemembers) {
 
 TEST(RowFinderTest, OrderOfTheSources) {
   RowFinder finder;
-  Row row;
+  UnwindRow row;
   EXPECT_EQ(finder.Find(nullptr, 0x1000, false, &row), FindOutcome::kFound);
   EXPECT_EQ(row.source, FrameSource::kFramePointer);
   auto bare = std::make_shared<Module>();
@@ -62,7 +62,7 @@ TEST(RowFinderTest, CorruptTableIsDroppedOnce) {
   auto module = std::make_shared<Module>(Module());
   module->code = {{0x1000, 0x2000}};
   module->eh_frame.bytes.resize(3);
-  Row row;
+  UnwindRow row;
   EXPECT_EQ(finder.Find(module, 0x1000, false, &row), FindOutcome::kNotHere);
   EXPECT_EQ(finder.Find(module, 0x1001, false, &row), FindOutcome::kNotHere);
   EXPECT_EQ(finder.stats().corrupt_tables, 1u);
@@ -77,7 +77,7 @@ TEST(RowFinderTest, BadEntriesAreCounted) {
   module->code = {{0x1000, 0x3000}};
   module->eh_frame = cfi.Table();
   RowFinder finder;
-  Row row;
+  UnwindRow row;
   EXPECT_EQ(finder.Find(module, 0x1000, false, &row), FindOutcome::kNotHere);
   EXPECT_EQ(finder.stats().bad_entries, 1u);
   EXPECT_EQ(finder.Find(module, 0x2000, false, &row), FindOutcome::kCorrupt);
@@ -88,7 +88,7 @@ TEST(RowFinderTest, BadEntriesAreCounted) {
 TEST(RowFinderTest, LimitOfRows) {
   RowFinder finder({}, {.rows = 4, .bytes = 1 << 20, .modules = 10});
   auto module = MakeModule();
-  Row row;
+  UnwindRow row;
   for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(finder.Find(module, 0x1000 + i, false, &row), FindOutcome::kFound);
   EXPECT_EQ(finder.Find(module, 0x1000, false, &row), FindOutcome::kFound);
   EXPECT_EQ(finder.stats().hits, 1u);
@@ -102,7 +102,7 @@ TEST(RowFinderTest, LimitOfRows) {
 TEST(RowFinderTest, LimitOfModules) {
   RowFinder finder({}, {.rows = 100, .bytes = 1 << 20, .modules = 2});
   std::weak_ptr<const Module> held[3];
-  Row row;
+  UnwindRow row;
   for (auto& weak : held) {
     auto module = MakeModule();
     weak = module;
@@ -123,7 +123,7 @@ TEST(RowFinderTest, LimitOfBytes) {
   const size_t bytes = EhFrameTable::Open(large->eh_frame)->bytes();
   RowFinder exact({}, {.rows = 100, .bytes = 2 * bytes, .modules = 10});
   auto other = MakeModule(1000);
-  Row row;
+  UnwindRow row;
   exact.Find(large, 0x1000, false, &row);
   exact.Find(other, 0x1000, false, &row);
   EXPECT_EQ(exact.stats().evictions, 0u);
@@ -147,7 +147,7 @@ class RowFinderBudgetTest : public ::testing::Test {
 
   std::shared_ptr<MemoryBudget> budget_ = std::make_shared<MemoryBudget>(2 * kEach);
   RowFinder finder_;
-  Row row_;
+  UnwindRow row_;
 };
 
 TEST_F(RowFinderBudgetTest, WhatIsPreparedIsPaidForAndGivenBack) {
@@ -187,7 +187,7 @@ TEST_F(RowFinderBudgetTest, WithoutRoomThereIsNoRowForNow) {
 // What two files have the same is prepared once.
 TEST(RowFinderTest, ModulesThatShareTheirTablesShareTheRows) {
   RowFinder finder;
-  Row row;
+  UnwindRow row;
   const auto module = MakeModule();
   auto copy = std::make_shared<Module>();
   copy->code = module->code;
@@ -220,7 +220,7 @@ class TwoTables : public ::testing::Test {
   // "sframe", "eh_frame", "fp", or "none".
   static std::string SourceOf(RowFinder& finder, const std::shared_ptr<const Module>& m, uint64_t address,
                               bool plausible = false) {
-    Row row;
+    UnwindRow row;
     if (finder.Find(m, address, plausible, &row) != FindOutcome::kFound) return "none";
     if (row.source != FrameSource::kFramePointer) {
       EXPECT_EQ(row.cfa.offset, row.source == FrameSource::kSFrame ? 16 : 8);
@@ -230,7 +230,7 @@ class TwoTables : public ::testing::Test {
   // The bytes of its SFrame table when 0x1010 has been asked for.
   static size_t BytesAfterALookUp(const Module& of) {
     const auto table = SFrameTable::Open(of.sframe, of.code).value();
-    Row row;
+    UnwindRow row;
     EXPECT_EQ(table->Find(0x1010, &row), FindOutcome::kFound);
     return table->bytes();
   }
@@ -421,7 +421,7 @@ class HoleTest : public ::testing::Test {
   static std::string Answer(const std::shared_ptr<const Module>& module, uint64_t address,
                             const char* order = "sframe,eh_frame,fp") {
     RowFinder finder(*ParseUnwindOrder(order));
-    Row row;
+    UnwindRow row;
     if (finder.Find(module, address, true, &row) != FindOutcome::kFound) return "none";
     return absl::StrCat(std::string(Name(row.source)), " ", absl::Hex(row.begin), " ", absl::Hex(row.end));
   }
@@ -521,7 +521,7 @@ TEST_F(TwoTables, DebugFrameBehindEhFrame) {
 
 TEST_F(TwoTables, DebugFrameOfGoIsForInterruptedCodeAndWhereTheFramePointerIsNone) {
   AddDebugFrame();
-  Row row;
+  UnwindRow row;
   {
     RowFinder finder;
     EXPECT_EQ(finder.FindInterrupted(module, 0x1310, &row), FindOutcome::kNotHere) << "not of Go";
@@ -557,7 +557,7 @@ TEST_F(TwoTables, ExpressionIsLeftToTheOther) {
   }
   module->sframe = flexible.Table();
   RowFinder finder;
-  Row row;
+  UnwindRow row;
   EXPECT_EQ(finder.Find(module, 0x1010, false, &row), FindOutcome::kFound);
   EXPECT_EQ(row.source, FrameSource::kEhFrame);
   EXPECT_EQ(finder.Find(module, 0x1110, false, &row), FindOutcome::kExpression);

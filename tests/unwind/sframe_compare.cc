@@ -72,8 +72,8 @@ size_t CompareWithEhFrame(const SFrameObject& object) {
   size_t both = 0;
   table.sections()[0].ForEach([&](uint32_t, const SFrameFunction& function) {
     for (uint64_t address = function.begin; address - function.begin < function.size;) {
-      Row ours;
-      Row theirs;
+      UnwindRow ours;
+      UnwindRow theirs;
       const bool found = table.Find(address, &ours) == FindOutcome::kFound;
       if (found && eh_frame->Find(address, &theirs) == FindOutcome::kFound) {
         ++both;

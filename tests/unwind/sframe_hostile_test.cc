@@ -27,7 +27,7 @@ struct Seen {
 };
 
 void LookUp(SFrameTable& table, uint64_t address, Seen* seen) {
-  Row row;
+  UnwindRow row;
   const uint64_t before = table.rows_read();
   const FindOutcome outcome = table.Find(address, &row);
   EXPECT_LE(table.rows_read() - before, 65535u) << "those of one function";

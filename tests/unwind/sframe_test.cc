@@ -18,7 +18,7 @@ constexpr ValueRule kRaAtCfa = {.offset = -8, .place = Place::kAtCfa, .reg = 0};
 constexpr ValueRule kUnchangedFp = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
 
 // [begin, end): CFA = rsp + offset.
-Row OnStack(uint64_t begin, uint64_t end, int32_t offset) {
+UnwindRow OnStack(uint64_t begin, uint64_t end, int32_t offset) {
   return {.begin = begin,
           .end = end,
           .cfa = {.offset = offset, .addend = 0, .reg = kRsp, .deref = false},
@@ -36,15 +36,15 @@ struct Opened {
   }
   explicit Opened(const SFrameBuilder& bytes) : Opened(bytes.Table(), {SFrameBuilder::kCode}) {}
 
-  Row RowAt(uint64_t address) {
-    Row row;
+  UnwindRow RowAt(uint64_t address) {
+    UnwindRow row;
     EXPECT_EQ(table->Find(address, &row), FindOutcome::kFound) << std::hex << address;
     EXPECT_LE(row.begin, address);
     EXPECT_GT(row.end, address);
     return row;
   }
   FindOutcome OutcomeAt(uint64_t address) {
-    Row row;
+    UnwindRow row;
     row.begin = 77;
     const FindOutcome outcome = table->Find(address, &row);
     EXPECT_EQ(row.begin == 77, outcome != FindOutcome::kFound) << "a row is set if and only if it was found";
@@ -200,7 +200,7 @@ TEST(SFrameTableTest, OutermostFunctions) {
   bytes.Function(0x1000, 0x10, kStart1, {});
   bytes.Function(0x2000, 0x10, kStart1, {{0, 0x03, 8}, {2, 0x00}});
   Opened opened(bytes);
-  const Row row = opened.RowAt(0x1008);
+  const UnwindRow row = opened.RowAt(0x1008);
   EXPECT_EQ(row.ra.place, Place::kUndefined);
   EXPECT_EQ(row.begin, 0x1000u);
   EXPECT_EQ(row.end, 0x1010u);
@@ -215,7 +215,7 @@ TEST(SFrameTableTest, SignalFrames) {
   bytes.Function(0x1000, 0x10, SFrameBuilder::kSignal, {});
   bytes.Function(0x2000, 0x10, SFrameBuilder::kSignal, {{0, 0x03, 8}});
   Opened opened(bytes);
-  Row expected = KernelContextRow(kX86_64);
+  UnwindRow expected = KernelContextRow(kX86_64);
   expected.begin = 0x1000;
   expected.end = 0x1010;
   expected.source = FrameSource::kSFrame;
@@ -257,7 +257,7 @@ TEST(SFrameTableTest, FlexibleRules) {
     SFrameBuilder bytes;
     bytes.Function(0x1000, 0x10, kStart1, {row}, true);
     Opened opened(bytes);
-    const Row found = opened.RowAt(0x1000);
+    const UnwindRow found = opened.RowAt(0x1000);
     EXPECT_EQ(found.cfa, c.cfa) << c.name;
     EXPECT_EQ(found.ra, c.ra) << c.name;
     EXPECT_EQ(found.fp, c.fp) << c.name;
@@ -297,7 +297,7 @@ TEST(SFrameTableTest, ReturnAddressesElsewhereAreBelievedInTheLargestWords) {
   Opened opened(bytes);
   EXPECT_EQ(opened.OutcomeAt(0x1000), FindOutcome::kExpression);
   EXPECT_EQ(opened.OutcomeAt(0x2000), FindOutcome::kExpression);
-  Row expected = OnStack(0x3000, 0x3010, 8);
+  UnwindRow expected = OnStack(0x3000, 0x3010, 8);
   expected.ra.offset = 168;
   EXPECT_EQ(opened.RowAt(0x3000), expected);
 }
@@ -395,11 +395,11 @@ TEST(SFrameTableTest, TablesThatAreRefused) {
 TEST(SFrameTableTest, FunctionsOfAArch64) {
   const SFrameObject object = ReadSFrameObject(SFrameFixture("aarch64.elf"));
   Opened opened(object.table, object.code, kAArch64);
-  const Row leaf = opened.RowAt(0x4000b0);
+  const UnwindRow leaf = opened.RowAt(0x4000b0);
   EXPECT_EQ(leaf.cfa, (CfaRule{.offset = 0, .addend = 0, .reg = kAArch64Sp, .deref = false}));
   EXPECT_EQ(leaf.ra, (ValueRule{.offset = 0, .place = Place::kInRegister, .reg = kX30}));
   EXPECT_EQ(leaf.fp, kUnchangedFp);
-  const Row framed = opened.RowAt(0x4000bc);
+  const UnwindRow framed = opened.RowAt(0x4000bc);
   EXPECT_EQ(framed.cfa, (CfaRule{.offset = 32, .addend = 0, .reg = kX29, .deref = false}));
   EXPECT_EQ(framed.ra, (ValueRule{.offset = -24, .place = Place::kAtCfa, .reg = 0}));
   EXPECT_EQ(framed.fp, (ValueRule{.offset = -32, .place = Place::kAtCfa, .reg = 0}));
@@ -412,7 +412,7 @@ TEST(SFrameTableTest, TheTrampolineOfAArch64) {
   SFrameBuilder bytes(kAArch64);
   bytes.Function(0x1000, 8, SFrameBuilder::kSignal, {});
   Opened opened(bytes.Table(), {SFrameBuilder::kCode}, kAArch64);
-  const Row row = opened.RowAt(0x1000);
+  const UnwindRow row = opened.RowAt(0x1000);
   EXPECT_EQ(row.cfa, KernelContextRow(kAArch64).cfa);
   EXPECT_EQ(row.ra, KernelContextRow(kAArch64).ra);
   EXPECT_TRUE(row.signal);

@@ -54,7 +54,7 @@ class HotSpotStack final : public MadeCode {
   bool IsCallStub(const FrameState& state) const { return state.pc == vm_.call_stub_return_; }
 
   // Nothing: the frame's caller is not known.
-  std::optional<Row> RowOf(const Blob& blob, const FrameState& state) const {
+  std::optional<UnwindRow> RowOf(const Blob& blob, const FrameState& state) const {
     // What this virtual thread was called by lies in the heap.
     const uint64_t continuation_return = vm_.continuation_return_;
     if (continuation_return != 0 && state.pc == continuation_return) return std::nullopt;

@@ -2,8 +2,8 @@
 // one form.
 //
 // A row says nothing about where it was looked up or how it is applied: see row_finder.h and apply.h.
-#ifndef OFFCPU_UNWIND_ROW_H_
-#define OFFCPU_UNWIND_ROW_H_
+#ifndef OFFCPU_UNWIND_UNWIND_ROW_H_
+#define OFFCPU_UNWIND_UNWIND_ROW_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -40,7 +40,7 @@ struct ValueRule {
   bool operator==(const ValueRule&) const = default;
 };
 
-struct Row {
+struct UnwindRow {
   uint64_t begin = 0;  // valid for the link-time addresses [begin, end)
   uint64_t end = 0;
   CfaRule cfa;
@@ -52,10 +52,10 @@ struct Row {
   FrameSource source = FrameSource::kEhFrame;
   int8_t kept_sp = 0;  // in words from the frame pointer: where the caller's sp is kept; 0: it is the CFA
 
-  bool operator==(const Row&) const = default;
+  bool operator==(const UnwindRow&) const = default;
 };
-static_assert(std::is_trivially_copyable_v<Row> && sizeof(Row) == 56);
+static_assert(std::is_trivially_copyable_v<UnwindRow> && sizeof(UnwindRow) == 56);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_UNWIND_ROW_H_
+#endif  // OFFCPU_UNWIND_UNWIND_ROW_H_
