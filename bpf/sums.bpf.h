@@ -2,7 +2,7 @@
 /*
  * Short intervals that are alike are added up where they end, and sent in one record: where every wait is
  * recorded, most of them repeat, and a record of each would cost more than all the rest. What needs a record
- * of its own is not added up: a long wait, one that was sampled or has a waker, one that lies in two columns
+ * of its own is not added up: a long wait, one that was sampled or has a waker, one that lies in two time buckets
  * of time or in two windows.
  *
  * Each CPU has places of its own, which nobody else writes, two for each sum to be in. A sum that has to make
@@ -17,7 +17,7 @@
 /* A sum, and what keeps it apart from others beside the interval's own fields. */
 struct sum_place {
 	struct wire_sum sum;
-	__u64 column;	/* of time, that all of its intervals lie in; scheduler's clock */
+	__u64 time_bucket;	/* of time, that all of its intervals lie in; scheduler's clock */
 	__u64 since_ns; /* the cut that they lie behind; 0: before it */
 	__u64 bucket;	/* of the times that they waited for a CPU */
 };
@@ -47,15 +47,15 @@ static __always_inline struct sum_place *sum_place_of(__u32 place, __u32 way)
 	return bpf_map_lookup_elem(&sums, &index);
 }
 
-static __always_inline __u64 column_ns(void)
+static __always_inline __u64 time_bucket_ns(void)
 {
 	return config.sum_ns ?: NS_PER_SECOND;
 }
 
-/* The last instant of a column belongs to it. */
-static __always_inline __u64 column_that_ends(__u64 ns)
+/* The last instant of a time bucket belongs to it. */
+static __always_inline __u64 time_bucket_that_ends(__u64 ns)
 {
-	return (ns - 1) / column_ns();
+	return (ns - 1) / time_bucket_ns();
 }
 
 /* How many of the bounds it is longer than. */
@@ -68,14 +68,14 @@ static __always_inline __u64 run_queue_bucket(__u64 runnable_ns)
 	return bucket;
 }
 
-/* May an interval that ends in `column` be added up with others? */
+/* May an interval that ends in `time_bucket` be added up with others? */
 static __always_inline bool can_be_summed(const struct times *times, __u64 kernel_stack,
-					  struct user_side side, __u64 column)
+					  struct user_side side, __u64 time_bucket)
 {
 	__u64 begin = times->end_ns - times->waited_ns, cut = control.cut_ns;
 
 	return config.sums && side.user_stack && !side.cookie && kernel_stack && !times->sample_ns &&
-	       times->waited_ns && times->waited_ns < WIRE_SUM_MOST_NS && begin >= column * column_ns() &&
+	       times->waited_ns && times->waited_ns < WIRE_SUM_MOST_NS && begin >= time_bucket * time_bucket_ns() &&
 	       (begin >= cut || times->end_ns <= cut);
 }
 
@@ -85,7 +85,7 @@ struct sum_key {
 	struct user_side side;
 	__u32 kind;
 	int syscall;
-	__u64 column, since_ns, bucket;
+	__u64 time_bucket, since_ns, bucket;
 };
 
 static __always_inline bool is_comm(const char *comm, struct task_struct *task)
@@ -103,7 +103,7 @@ static __always_inline bool is_sum_of(const struct sum_place *place, struct task
 	return place->sum.count && sum->user_stack == key->side.user_stack &&
 	       sum->kernel_stack == key->kernel_stack && place->bucket == key->bucket &&
 	       sum->process.tgid == tgid_of(task) && sum->kind == key->kind && sum->syscall == key->syscall &&
-	       place->column == key->column && place->since_ns == key->since_ns &&
+	       place->time_bucket == key->time_bucket && place->since_ns == key->since_ns &&
 	       (!config.per_thread || sum->process.tid == tid_of(task)) &&
 	       sum->process.exec_id == task->self_exec_id &&
 	       sum->process.start_ns == process_start_ns(task) && sum->cgroup == control_group_of(task) &&
@@ -130,7 +130,7 @@ static __always_inline void begin_sum(struct sum_place *place, struct task_struc
 	interval->type = WIRE_SUM;
 	interval->blocked_ns = interval->runnable_ns = 0;
 	place->sum.longest_ns = place->sum.longest_runnable_ns = 0;
-	place->column = key->column;
+	place->time_bucket = key->time_bucket;
 	place->since_ns = key->since_ns;
 	place->bucket = key->bucket;
 }
@@ -189,8 +189,8 @@ static __always_inline bool sum_interval(struct task_struct *task, const struct 
 	__u32 zero = 0, place, *busy;
 	bool is_summed;
 
-	key.column = column_that_ends(times->end_ns);
-	if (!can_be_summed(times, kernel_stack, side, key.column))
+	key.time_bucket = time_bucket_that_ends(times->end_ns);
+	if (!can_be_summed(times, kernel_stack, side, key.time_bucket))
 		return false;
 	key.since_ns = times->end_ns > control.cut_ns ? control.cut_ns : 0;
 	key.bucket = run_queue_bucket(times->runnable_ns);

@@ -119,7 +119,7 @@ struct wire_interval {
 };
 WIRE_ASSERT(sizeof(struct wire_interval) == 128);
 
-/* Intervals that are alike, in one column of time and in one window, each with its user stack walked and
+/* Intervals that are alike, in one time bucket and in one window, each with its user stack walked and
  * shorter than WIRE_SUM_MOST_NS. */
 struct wire_sum {
 	struct wire_interval interval; /* its type is WIRE_SUM; its times are sums, `end_ns` is the last

@@ -187,7 +187,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
   if (!config.ok()) return Fail(config.status());
   config->service_names = WritesOtlp(flags.outputs);
   constexpr uint64_t kUsualLengthNs = 60'000'000'000;  // of a recording that somebody ends
-  config->column_ns = TimeTable::ColumnFor(*length_ns != 0 ? *length_ns : kUsualLengthNs);
+  config->bucket_ns = TimeTable::BucketNsFor(*length_ns != 0 ? *length_ns : kUsualLengthNs);
 
   const EndSignals signals;
   std::optional<Child> child;

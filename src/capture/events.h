@@ -77,7 +77,7 @@ struct IntervalEvent {
   uint64_t end_ns = 0;    // scheduler's clock
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
-  uint64_t waits = 1;       // more: the times are sums of so many, all in one column of time; see wire_sum
+  uint64_t waits = 1;       // more: the times are sums of so many, all in one time bucket; see wire_sum
   uint64_t longest_ns = 0;  // of several, as the next one is
   uint64_t longest_runnable_ns = 0;
   uint64_t sample_ns = 0;      // if it is shorter than this, it was drawn and stands for so much time

@@ -43,7 +43,7 @@ struct ProgramsConfig : Selection {
   uint32_t proof_odds = 0;                // one walk of a user stack in so many is captured, too; 0: none is walked
   bool sums = true;                       // short intervals whose stacks are walked are added up where they end
   bool per_thread = false;                // but not those of different threads
-  uint64_t column_ns = 1'000'000'000;     // nor those of different columns of time
+  uint64_t bucket_ns = 1'000'000'000;     // nor those of different time buckets
   uint32_t stamp_places = WIRE_STAMPS;    // threads beyond them cost more at each switch; 64 bytes each
   uint32_t interval_ring_bytes = 0;       // rounded up to a power of two of pages, as both rings are
   uint32_t capture_ring_bytes = 0;

@@ -228,7 +228,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   if (SumsUp(config, *bpf.config)) {
     bpf.config->sums = 1;
     bpf.config->per_thread = config.per_thread ? 1 : 0;
-    bpf.config->sum_ns = static_cast<uint32_t>(config.column_ns);
+    bpf.config->sum_ns = static_cast<uint32_t>(config.bucket_ns);
     std::copy_n(kRunQueueBoundsNs.begin(), WIRE_SUM_BOUNDS, bpf.config->run_queue_bounds_ns);
     bpf_map__set_max_entries(bpf.maps.sums, WIRE_SUM_PLACES * static_cast<uint32_t>(libbpf_num_possible_cpus()));
   }

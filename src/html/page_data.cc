@@ -22,12 +22,12 @@ namespace {
 
 constexpr std::string_view kMagic = "OFFCPU1\n";
 
-constexpr std::array<std::pair<std::string_view, uint64_t TimeSlice::*>, 5> kTimeFigures = {{
-    {"time.count", &TimeSlice::count},
-    {"time.blocked", &TimeSlice::blocked_ns},
-    {"time.runnable", &TimeSlice::runnable_ns},
-    {"time.samples", &TimeSlice::samples},
-    {"time.cpu", &TimeSlice::cpu_ns},
+constexpr std::array<std::pair<std::string_view, uint64_t TimeBucket::*>, 5> kTimeFigures = {{
+    {"time.count", &TimeBucket::count},
+    {"time.blocked", &TimeBucket::blocked_ns},
+    {"time.runnable", &TimeBucket::runnable_ns},
+    {"time.samples", &TimeBucket::samples},
+    {"time.cpu", &TimeBucket::cpu_ns},
 }};
 
 // So many bytes as the indices of a list need.
@@ -92,14 +92,14 @@ void AddRows(const PageRows& page, bool is_comparing, Columns& columns) {
 
 // Adds the times of one row after the other.
 void AddTimes(const TimeTable& times, size_t rows, Columns& columns) {
-  std::vector<const TimeSlice*> slices;
+  std::vector<const TimeBucket*> buckets;
   for (uint32_t row = 0; row < rows; ++row) {
-    for (const TimeSlice& slice : times.of(row)) slices.push_back(&slice);
+    for (const TimeBucket& bucket : times.of(row)) buckets.push_back(&bucket);
   }
   columns.Add("time.slices", 4, rows, [&times](size_t i) { return times.of(static_cast<uint32_t>(i)).size(); });
-  columns.Add("time.column", 4, slices.size(), [&slices](size_t i) { return slices[i]->column; });
+  columns.Add("time.column", 4, buckets.size(), [&buckets](size_t i) { return buckets[i]->number; });
   for (const auto& [name, figure] : kTimeFigures)
-    columns.Add(name, 8, slices.size(), [&slices, member = figure](size_t i) { return slices[i]->*member; });
+    columns.Add(name, 8, buckets.size(), [&buckets, member = figure](size_t i) { return buckets[i]->*member; });
 }
 
 void WriteRecording(const NamedProfile& profile, bool hide_idle, JsonWriter& json) {
@@ -146,7 +146,7 @@ std::string Bytes(const NamedProfile& profile, const NamedProfile* before, const
   if (page.times.has_value()) {
     json.Key("times");
     json.BeginObject();
-    json.Field("column_ns", page.times->column_ns());
+    json.Field("column_ns", page.times->bucket_ns());
     json.Field("begin_ns", absl::StrCat(profile.times.begin_ns));
     json.EndObject();
   }

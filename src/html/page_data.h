@@ -5,7 +5,7 @@
 //
 // Header: "host", "start_unix_ns" (digits), "duration_ns", "value" (that is shown first), "samples" (there are some),
 // "hide_idle", "live", "pruned", "summary" (text for a reader), "strings", "labels": [{"name", "values": [index of
-// string]}]. "times": {"column_ns", "begin_ns" (digits, since the start)}: the columns of time, if they are known; not
+// string]}]. "times": {"column_ns", "begin_ns" (digits, since the start)}: the time buckets, if they are known; not
 // if it compares. "unsampled_ns": what waits of which none was drawn may last together, at most (0: all were drawn). If
 // it compares, all that is of the later profile, and "before" has "host", "start_unix_ns", "duration_ns" and "summary"
 // of the earlier one.
@@ -21,9 +21,9 @@
 //   runnable,
 //                                             in 8 bytes; and `draws`, on which they are based
 //   before_error.NAME                         the same of the earlier profile, if it compares
-//   time.slices                               by row: how many slices of time it has
-//   time.column, time.NAME                    of the slices of one row after the other, by column: what of the row's
-//                                             figures lies in that column; all of them add up to the row's
+//   time.slices                               by row: how many time buckets it has
+//   time.column, time.NAME                    of the buckets of one row after the other, by number: what of the row's
+//                                             figures lies in that bucket; all of them add up to the row's
 //   before.NAME                               by row: the same of the earlier profile, without max_ns, if it compares
 //
 // Rows whose stacks have the same names, and whose labels are the same, are one. Sums add up to those of the profile.

@@ -54,8 +54,8 @@ class RowMaker {
   std::vector<size_t> Add(const NamedProfile& profile, const std::vector<bool>& kept, RowSums PageRow::*sums) {
     StackPlacer stacks(profile, is_comparing_ ? ProgramLabel : ProcessLabel, tree_);
     RowLabels labels(profile);
-    if (!is_comparing_ && profile.times.column_ns != 0)
-      result_.times.emplace(TimeTable::kMaxSlices, TimeTable::ShiftOf(profile.times.column_ns));
+    if (!is_comparing_ && profile.times.bucket_ns != 0)
+      result_.times.emplace(TimeTable::kMaxBuckets, TimeTable::ShiftOf(profile.times.bucket_ns));
     std::vector<size_t> places;
     places.reserve(profile.rows.size());
     for (size_t i = 0; i < profile.rows.size(); ++i) {
@@ -82,9 +82,9 @@ class RowMaker {
  private:
   void AddTimes(const NamedProfile& profile, const NamedRow& row, uint32_t to, bool is_new) {
     if (is_new) result_.times->AddRow();
-    const int shift = TimeTable::ShiftOf(profile.times.column_ns);
-    for (const TimeSlice& slice : UnpackTimes(row.times).value_or(std::vector<TimeSlice>()))
-      result_.times->Add(to, uint64_t{slice.column} << shift, slice);
+    const int shift = TimeTable::ShiftOf(profile.times.bucket_ns);
+    for (const TimeBucket& bucket : UnpackTimes(row.times).value_or(std::vector<TimeBucket>()))
+      result_.times->Add(to, uint64_t{bucket.number} << shift, bucket);
   }
 
   void SetLabels(const RowLabelValues& texts, PageRow& made) {

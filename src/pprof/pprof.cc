@@ -100,8 +100,8 @@ class Writer {
     part.set_time_nanos(Number(profile_.start_unix_ns));
     part.set_duration_nanos(Number(profile_.duration_ns));
     for (const std::string& comment : PprofComments(profile_)) part.add_comment(String(comment));
-    if (profile_.times.column_ns != 0) {
-      part.mutable_times()->set_column_ns(Number(profile_.times.column_ns));
+    if (profile_.times.bucket_ns != 0) {
+      part.mutable_times()->set_bucket_ns(Number(profile_.times.bucket_ns));
       part.mutable_times()->set_begin_ns(profile_.times.begin_ns);
     }
     WritePart(part);
@@ -336,7 +336,7 @@ class Writer {
     details->set_runnable_error(Number(ErrorOf(row, RowValue::kRunnable)));
     details->set_draws(Number(row.draws));
     details->set_unwind(AddUserLabels(row.user_stack, "", sample));
-    if (profile_.times.column_ns != 0) details->set_times(row.times);
+    if (profile_.times.bucket_ns != 0) details->set_times(row.times);
     AddKernelLabels(row.kernel_stack, "", sample);
     AddWakerLabels(row, sample);
   }

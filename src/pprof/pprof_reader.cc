@@ -57,15 +57,15 @@ std::string OurValues(bool with_samples) {
 // As TimeTable makes them; older files have none.
 absl::Status ReadGrid(const pb::Profile& header, TimeGrid* grid) {
   if (!header.has_times()) return absl::OkStatus();
-  const auto column_ns = static_cast<uint64_t>(header.times().column_ns());
-  const uint64_t least_columns = column_ns / TimeTable::kLeastColumnNs;
-  const bool is_width = column_ns % TimeTable::kLeastColumnNs == 0 && std::has_single_bit(least_columns) &&
-                        least_columns <= uint64_t{1} << TimeTable::kMaxShift;
-  // A column before the start at most, and not after what a counter of nanoseconds holds.
+  const auto bucket_ns = static_cast<uint64_t>(header.times().bucket_ns());
+  const uint64_t least_buckets = bucket_ns / TimeTable::kLeastBucketNs;
+  const bool is_width = bucket_ns % TimeTable::kLeastBucketNs == 0 && std::has_single_bit(least_buckets) &&
+                        least_buckets <= uint64_t{1} << TimeTable::kMaxShift;
+  // A bucket before the start at most, and not after what a counter of nanoseconds holds.
   constexpr int64_t kLatestNs = int64_t{1} << 60;
   if (!is_width || std::abs(header.times().begin_ns() / 2) > kLatestNs / 2)
-    return absl::DataLossError("is damaged: columns of time that offcpu does not write");
-  *grid = {.column_ns = column_ns, .begin_ns = header.times().begin_ns()};
+    return absl::DataLossError("is damaged: time buckets that offcpu does not write");
+  *grid = {.bucket_ns = bucket_ns, .begin_ns = header.times().begin_ns()};
   return absl::OkStatus();
 }
 

@@ -13,7 +13,7 @@
 #include "labels/stack_labels.h"
 #include "perftools/profile.pb.h"
 #include "pprof/pprof_labels.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 
 namespace offcpu {
 namespace {
@@ -163,18 +163,18 @@ absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* 
 
 // They are all that the row has, or there are none.
 absl::Status PprofRows::ReadTimes(const std::string& times, ProfileRow* row) const {
-  if (times.empty() || profile_.times.column_ns == 0) return absl::OkStatus();
-  const std::optional<std::vector<TimeSlice>> slices = UnpackTimes(times);
+  if (times.empty() || profile_.times.bucket_ns == 0) return absl::OkStatus();
+  const std::optional<std::vector<TimeBucket>> buckets = UnpackTimes(times);
   constexpr char kOthers[] = "times that are not those of its values";
-  if (!slices.has_value()) return DamagedRow(kOthers);
-  TimeSlice left = TimeSlice::Of(0, *row);
-  for (const TimeSlice& slice : *slices) {
-    for (const auto figure : kSliceFigures) {
-      if (slice.*figure > left.*figure) return DamagedRow(kOthers);
-      left.*figure -= slice.*figure;
+  if (!buckets.has_value()) return DamagedRow(kOthers);
+  TimeBucket left = TimeBucket::Of(0, *row);
+  for (const TimeBucket& bucket : *buckets) {
+    for (const auto figure : kBucketFigures) {
+      if (bucket.*figure > left.*figure) return DamagedRow(kOthers);
+      left.*figure -= bucket.*figure;
     }
   }
-  for (const auto figure : kSliceFigures) {
+  for (const auto figure : kBucketFigures) {
     if (left.*figure != 0) return DamagedRow(kOthers);
   }
   row->times = times;

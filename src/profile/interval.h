@@ -8,7 +8,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "profile/profile.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 
 namespace offcpu {
 

@@ -19,16 +19,16 @@ bool SameKey(const Interval& a, const Interval& b) {
   return a.row.key() == b.row.key() && a.cookie == b.cookie && a.wakers == b.wakers;
 }
 
-// Returns how many it has more. Which of them came first in a column does not matter.
-size_t AddStretches(const Stretches& from, uint64_t column_ns, Stretches& to) {
+// Returns how many it has more. Which of them came first in a bucket does not matter.
+size_t AddStretches(const Stretches& from, uint64_t bucket_ns, Stretches& to) {
   const size_t before = to.size();
-  const auto is_in_one_column = [column_ns](uint64_t begin_ns, uint64_t end_ns) {
-    return begin_ns / column_ns == ColumnOfEnd(end_ns, column_ns);
+  const auto is_in_one_bucket = [bucket_ns](uint64_t begin_ns, uint64_t end_ns) {
+    return begin_ns / bucket_ns == BucketOfEnd(end_ns, bucket_ns);
   };
   for (const Stretch& stretch : from) {
     Stretch* last = to.empty() ? nullptr : &to.back();
-    if (last != nullptr && is_in_one_column(std::min(stretch.begin_ns(), last->begin_ns()), last->end_ns) &&
-        is_in_one_column(last->begin_ns(), stretch.end_ns)) {
+    if (last != nullptr && is_in_one_bucket(std::min(stretch.begin_ns(), last->begin_ns()), last->end_ns) &&
+        is_in_one_bucket(last->begin_ns(), stretch.end_ns)) {
       last->sums.Add(stretch.sums);
     } else {
       to.push_back(stretch);
@@ -111,7 +111,7 @@ void Joiner::Wait(Interval&& interval, Stay& stay) {
   bytes_ -= BytesOf(stay);
   if (same != look_back) {
     same->row.Add(interval.row);
-    stay.stretches += AddStretches(interval.when, table_.column_ns(), same->when);
+    stay.stretches += AddStretches(interval.when, table_.bucket_ns(), same->when);
     bytes_ += BytesOf(stay);
     return;
   }

@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 
 namespace offcpu {
 namespace {
 
 // Times are of all that a row has, or not known.
 std::string JoinedTimes(const std::string& a, const std::string& b) {
-  TimeSlices all;
+  TimeBuckets all;
   for (const std::string* times : {&a, &b}) {
-    const std::optional<std::vector<TimeSlice>> slices = UnpackTimes(*times);
-    if (times->empty() || !slices.has_value()) return "";
-    for (const TimeSlice& slice : *slices) all.Add(slice);
+    const std::optional<std::vector<TimeBucket>> buckets = UnpackTimes(*times);
+    if (times->empty() || !buckets.has_value()) return "";
+    for (const TimeBucket& bucket : *buckets) all.Add(bucket);
   }
   return PackTimes(all, 0, 0);
 }

@@ -1,6 +1,6 @@
-// The times of several profiles in one grid of columns: as wide as the widest of theirs, or wider where they would be
-// too many. Profiles of one recording share its columns; those of others are up to half a second beside theirs, or half
-// a column if these are narrower, and all of what they have is kept. A row that is without times in one of the profiles
+// The times of several profiles in one grid of buckets: as wide as the widest of theirs, or wider where they would be
+// too many. Profiles of one recording share its buckets; those of others are up to half a second beside theirs, or half
+// a bucket if these are narrower, and all of what they have is kept. A row that is without times in one of the profiles
 // is without times in what is made: the times of a row are of all that it has.
 #ifndef OFFCPU_PROFILE_MERGE_TIMES_H_
 #define OFFCPU_PROFILE_MERGE_TIMES_H_
@@ -30,10 +30,10 @@ class MergedTimes {
  private:
   // By whichever clock; later than all that anything is before.
   uint64_t StartOf(const ProfileFacts& profile) const;
-  uint64_t BeginOf(const Profile& window) const;  // of its columns
+  uint64_t BeginOf(const Profile& window) const;  // of its buckets
 
   bool by_boot_clock_ = true;
-  uint64_t origin_ns_ = 0;          // when the first of all columns begins
+  uint64_t origin_ns_ = 0;          // when the first of all buckets begins
   std::optional<TimeTable> table_;  // none: no window has times
   size_t rows_ = 0;                 // of it
   std::vector<bool> untimed_;       // by row; those behind the last have times

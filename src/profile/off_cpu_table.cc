@@ -120,14 +120,14 @@ RowKey OffCpuTable::OverflowKey(StackTable& stacks) {
 Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
   Profile profile;
   profile.rows.reserve(rows_.size() + 1);
-  const uint32_t first = times_.FirstColumn();
+  const uint32_t first = times_.FirstBucket();
   const auto add = [&](const RowKey& key, const Cell& cell) {
     profile.rows.push_back({key, cell.sums, TimesOf(cell.number, cell.sums, first)});
   };
   if (overflow_.sums.events() != 0) add(OverflowKey(stacks), overflow_);
   for (const auto& [key, cell] : rows_) add(key, cell);
-  if (times_.slices() != 0)
-    profile.times = {.column_ns = times_.column_ns(), .begin_ns = static_cast<int64_t>(first * times_.column_ns())};
+  if (times_.buckets() != 0)
+    profile.times = {.bucket_ns = times_.bucket_ns(), .begin_ns = static_cast<int64_t>(first * times_.bucket_ns())};
   for (ProfileRow& row : profile.rows) {
     row.count += static_cast<uint64_t>(std::llround(row.count_excess));
     row.count_excess = 0;

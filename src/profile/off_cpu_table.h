@@ -28,12 +28,12 @@ class OffCpuTable {
     size_t comms = 1u << 16;
     size_t wakers = 1u << 17;
     size_t control_group_bytes = 1u << 20;  // of their paths: who owns a part of the hierarchy chooses names there
-    size_t time_slices = TimeTable::kMaxSlices;
-    uint64_t column_ns = TimeTable::kSecondNs;
+    size_t time_buckets = TimeTable::kMaxBuckets;
+    uint64_t bucket_ns = TimeTable::kSecondNs;
   };
 
   explicit OffCpuTable(const Limits& limits)
-      : limits_(limits), times_(limits.time_slices, TimeTable::ShiftOf(limits.column_ns)) {}
+      : limits_(limits), times_(limits.time_buckets, TimeTable::ShiftOf(limits.bucket_ns)) {}
 
   // The index of `info.key`. A later call fills in what an earlier one left empty.
   uint32_t InternProcess(const ProcessInfo& info);
@@ -47,11 +47,11 @@ class OffCpuTable {
   void Add(const ProfileRow& row, std::span<const Stretch> when = {});
 
   size_t rows() const { return rows_.size(); }
-  // Columns of time never become narrower.
-  uint64_t column_ns() const { return times_.column_ns(); }
+  // Buckets of time never become narrower.
+  uint64_t bucket_ns() const { return times_.bucket_ns(); }
 
   // Rows sorted by their key; `stacks` must be the table whose indices the rows carry. To `stats.losses` it adds the
-  // time without a user stack by reason, that of undefined kernel stacks, and what overflowed. Column 0 of the times
+  // time without a user stack by reason, that of undefined kernel stacks, and what overflowed. Bucket 0 of the times
   // begins at an instant of the scheduler's clock. Ends this table and `stacks`.
   Profile Finish(StackTable& stacks, ProfileStats stats);
 

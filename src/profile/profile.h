@@ -142,10 +142,10 @@ struct ProfileStats {
   std::vector<Loss> losses;        // only those that happened
 };
 
-// The columns that the times of rows are in: see time_slices.h.
+// The buckets that the times of rows are in: see time_buckets.h.
 struct TimeGrid {
-  uint64_t column_ns = 0;  // how wide each is; 0: no row has times
-  int64_t begin_ns = 0;    // of column 0, since the start; below 0: before it
+  uint64_t bucket_ns = 0;  // how wide each is; 0: no row has times
+  int64_t begin_ns = 0;    // of bucket 0, since the start; below 0: before it
 
   bool operator==(const TimeGrid&) const = default;
 };

@@ -101,7 +101,7 @@ struct RowSums {
 };
 
 struct ProfileRow : RowKey, RowSums {
-  std::string times{};  // the sums by columns of time, as PackTimes makes them; empty: not known
+  std::string times{};  // the sums by time buckets, as PackTimes makes them; empty: not known
 
   bool operator==(const ProfileRow&) const = delete;  // of keys, or of sums?
   const RowKey& key() const { return *this; }

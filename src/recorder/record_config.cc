@@ -60,7 +60,7 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
   programs.proof_odds = config.proof_odds;
   programs.sums = config.sums;
   programs.per_thread = config.per_thread;
-  programs.column_ns = config.column_ns;
+  programs.bucket_ns = config.bucket_ns;
   programs.interval_ring_bytes = config.interval_ring_bytes;
   programs.capture_ring_bytes = config.capture_ring_bytes;
   programs.task_works_per_second = config.task_works_per_second;
@@ -75,7 +75,7 @@ PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures
   settings.unwind = config.unwind;
   settings.max_frames = config.max_frames;
   settings.windows.window.per_thread = config.per_thread;
-  settings.windows.window.column_ns = config.column_ns;
+  settings.windows.window.bucket_ns = config.bucket_ns;
   settings.windows.window.oncpu_period_ns = OnCpuPeriodNs(config);
   // The stacks of wakers are needed as long after as a wait lasts.
   if (config.wakers) settings.stacks.remember_ns = settings.windows.window.join_ns;

@@ -28,7 +28,7 @@ struct RecordConfig : Selection {
   UnwindOrder unwind;
   uint64_t max_frames = kMaxFrames;       // that are kept of a user stack, see kept_frames.h
   bool per_thread = false;                // rows tell the threads of a process apart
-  uint64_t column_ns = 1'000'000'000;     // how wide columns of time are, as long as these are not too many
+  uint64_t bucket_ns = 1'000'000'000;     // how wide time buckets are, as long as these are not too many
   bool show_sleepers = true;              // threads that never run have rows; else they are only counted
   bool ledger = false;                    // account for all the time of every thread
   uint32_t oncpu_hz = 0;                  // samples of what runs, a second and CPU; 0: none

@@ -157,7 +157,7 @@ class RecorderImpl final : public Recorder {
   // What the pipeline does not know of a window that ended at `end`.
   void Complete(const Clocks& end, Profile& profile) ABSL_EXCLUSIVE_LOCKS_REQUIRED(caller_) {
     SetTimes(start_, end, profile);
-    if (profile.times.column_ns != 0) profile.times.begin_ns -= static_cast<int64_t>(WindowBegin());
+    if (profile.times.bucket_ns != 0) profile.times.begin_ns -= static_cast<int64_t>(WindowBegin());
     profile.host = HostName();
     profile.stats.sample_ns = config_.sample_ns;
     profile.stats.sample_most_ns = std::max(profile.stats.sample_most_ns, config_.sample_ns);

@@ -26,7 +26,7 @@ Window::Window(uint64_t begin_ns, const WindowConfig& config, const Stacks& user
       kernel_stacks_(kernel_stacks),
       control_groups_(control_groups),
       stacks_({}),
-      table_({.column_ns = config.column_ns}),
+      table_({.bucket_ns = config.bucket_ns}),
       joiner_({.wait_ns = config.join_ns}, stacks_, table_) {}
 
 void Window::Add(const IntervalEvent& event, const EventStack& stack, const WaitPart& part, WaitKind kind) {
@@ -55,7 +55,7 @@ Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, Wa
           .when = {{.end_ns = part.end_ns,
                     .blocked_ns = part.blocked_ns,
                     .runnable_ns = part.runnable_ns,
-                    .sums = TimeSlice::Of(0, sums)}}};
+                    .sums = TimeBucket::Of(0, sums)}}};
 }
 
 Interval Window::SumOf(const IntervalEvent& event, WaitKind kind) {
@@ -66,7 +66,7 @@ Interval Window::SumOf(const IntervalEvent& event, WaitKind kind) {
   stats_.run_queue.Add(event.longest_runnable_ns, sums);
   return {.row = {KeyOf(event, InternKernelStack(event.kernel_stack), kind), sums},
           .wakers = {},
-          .when = {{.end_ns = event.end_ns, .sums = TimeSlice::Of(0, sums)}}};
+          .when = {{.end_ns = event.end_ns, .sums = TimeBucket::Of(0, sums)}}};
 }
 
 void Window::UseStack(const EventStack& stack, Interval& interval) {
@@ -148,7 +148,7 @@ void Window::Add(const SampleEvent& event) {
         .cookie = event.cookie,
         .missing = event.missing,
         .wakers = {},
-        .when = {{.end_ns = event.at_ns + 1, .sums = TimeSlice::Of(0, sums)}}});
+        .when = {{.end_ns = event.at_ns + 1, .sums = TimeBucket::Of(0, sums)}}});
 }
 
 void Window::CountCookie(int32_t tid, uint64_t cookie) {

@@ -27,7 +27,7 @@ namespace offcpu {
 struct WindowConfig {
   uint64_t oncpu_period_ns = 0;        // what an on-CPU sample stands for
   bool per_thread = false;             // rows tell the threads of a process apart
-  uint64_t column_ns = 1'000'000'000;  // see RecordConfig
+  uint64_t bucket_ns = 1'000'000'000;  // see RecordConfig
   uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
 };
 
@@ -73,7 +73,7 @@ class Window {
   uint32_t IndexOf(const StackOutcome& outcome);
   Interval IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind);
   std::vector<IntervalWaker> WakersOf(const IntervalEvent& event);
-  // The sum of several waits, which lie in one column of time.
+  // The sum of several waits, which lie in one time bucket.
   Interval SumOf(const IntervalEvent& event, WaitKind kind);
   void UseStack(const EventStack& stack, Interval& interval);
   // Joins what is known of its stacks by now.

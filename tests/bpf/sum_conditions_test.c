@@ -1,4 +1,4 @@
-/* Which intervals may be added up with others, and in which column of time and with which times. */
+/* Which intervals may be added up with others, and in which time bucket and with which times. */
 #include "tests/bpf/host/programs.h"
 
 /* In the middle of second 50, where a wait of 1000 ns ends. */
@@ -19,7 +19,7 @@ static void begin(void)
 
 static bool may_be_summed(void)
 {
-	return can_be_summed(&times, stack, side, column_that_ends(times.end_ns));
+	return can_be_summed(&times, stack, side, time_bucket_that_ends(times.end_ns));
 }
 
 /* A wait of that length that ends then. */
@@ -86,18 +86,18 @@ TEST(SumConditions, WaitOfNoTimeIsNot)
 	EXPECT_FALSE(may_be_summed_at(NOON, 0));
 }
 
-/* The last instant of a column belongs to it. */
+/* The last instant of a time bucket belongs to it. */
 TEST(SumConditions, ColumnEndsWithItsLastInstant)
 {
 	settings->sum_ns = 0;
-	EXPECT_EQ(column_that_ends(50 * SECOND), 49);
-	EXPECT_EQ(column_that_ends(50 * SECOND + 1), 50);
-	EXPECT_EQ(column_that_ends(51 * SECOND), 50);
+	EXPECT_EQ(time_bucket_that_ends(50 * SECOND), 49);
+	EXPECT_EQ(time_bucket_that_ends(50 * SECOND + 1), 50);
+	EXPECT_EQ(time_bucket_that_ends(51 * SECOND), 50);
 	settings->sum_ns = 250 * MILLISECOND;
-	EXPECT_EQ(column_that_ends(50 * SECOND), 199);
-	EXPECT_EQ(column_that_ends(50 * SECOND + 1), 200);
-	EXPECT_EQ(column_that_ends(50 * SECOND + 250 * MILLISECOND), 200);
-	EXPECT_EQ(column_that_ends(50 * SECOND + 250 * MILLISECOND + 1), 201);
+	EXPECT_EQ(time_bucket_that_ends(50 * SECOND), 199);
+	EXPECT_EQ(time_bucket_that_ends(50 * SECOND + 1), 200);
+	EXPECT_EQ(time_bucket_that_ends(50 * SECOND + 250 * MILLISECOND), 200);
+	EXPECT_EQ(time_bucket_that_ends(50 * SECOND + 250 * MILLISECOND + 1), 201);
 }
 
 TEST(SumConditions, WaitLiesInOneColumnOfItsLength)

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "daemon/recording.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 #include "recorder/clocks.h"
 
 namespace offcpu {
@@ -68,10 +68,10 @@ class FakeRecorder final : public Recorder {
     profile.user_stacks = {{.missing = NoUserStack::kLost}};
     profile.rows = {{{.comm = 0}, {.count = 1, .blocked_ns = ++kernel_.cuts}},
                     {{.comm = 1}, {.count = 1, .blocked_ns = 1000}}};
-    profile.times = {.column_ns = 1'000'000'000, .begin_ns = -5};
+    profile.times = {.bucket_ns = 1'000'000'000, .begin_ns = -5};
     for (ProfileRow& row : profile.rows) {
-      TimeSlices times;
-      times.Add(TimeSlice::Of(0, row));
+      TimeBuckets times;
+      times.Add(TimeBucket::Of(0, row));
       row.times = PackTimes(times, 0, 0);
     }
     if (kernel_.sample) profile.rows.push_back({{.kind = WaitKind::kRunning}, {.samples = 3, .cpu_ns = 3'000'000}});

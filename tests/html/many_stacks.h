@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 #include "tests/profile/fake_profile.h"
 
 namespace offcpu {
@@ -31,7 +31,7 @@ class ManyStacks {
       const std::array<uint64_t, 2> parts = {random() % kSecond, random() % kSecond};
       fake_.Row(process, comm, fake_.User(stack), kernel, parts[0] + parts[1]);
       const auto column = static_cast<uint32_t>(random() % (kSeconds - 1));
-      TimeSlices times;
+      TimeBuckets times;
       times.Add({.column = column, .blocked_ns = parts[0]});
       times.Add({.column = column + 1, .blocked_ns = parts[1], .count = 1});
       fake_.profile.rows.back().times = PackTimes(times, 0, 0);

@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 #include "tests/classify/fake_idle.h"
 #include "tests/html/page_reader.h"
 #include "tests/profile/fake_profile.h"
@@ -341,7 +341,7 @@ TEST(PageDataTest, AnEmptyProfileHasOnlyTheRoot) {
 
 // A slice of 300 ns in column 0 and of 5'700 ns in column 3.
 std::string SomeTimes() {
-  TimeSlices slices;
+  TimeBuckets slices;
   slices.Add({.column = 0, .blocked_ns = 300});
   slices.Add({.column = 3, .blocked_ns = 4'700, .runnable_ns = 1'000, .count = 1});
   return PackTimes(slices, 0, 0);

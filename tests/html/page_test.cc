@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "output/diff.h"
 #include "output/diff_files.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 #include "tests/html/many_stacks.h"
 #include "tests/html/page_reader.h"
 #include "tests/output/written.h"
@@ -119,9 +119,9 @@ class PageTest : public ::testing::Test {
     fake.Row(server, fake.Comm("worker-1"), fake.User({"lock", "main"}), futex, 3 * kSecond, 200'000'001);
     fake.Row(server, fake.Comm("worker-2"), fake.User({"read", "main"}), pipe, 2 * kSecond);
     fake.Row(fake.Process(11, "client"), fake.Comm("client"), fake.User({"lock", "main"}), futex, 7);
-    const auto set = [&fake](size_t row, std::initializer_list<TimeSlice> slices) {
-      TimeSlices times;
-      for (const TimeSlice& slice : slices) times.Add(slice);
+    const auto set = [&fake](size_t row, std::initializer_list<TimeBucket> slices) {
+      TimeBuckets times;
+      for (const TimeBucket& slice : slices) times.Add(slice);
       fake.profile.rows[row].times = PackTimes(times, 0, 0);
     };
     set(0, {{.column = 2, .blocked_ns = kSecond},

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "profile/merge.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 #include "recorder/clocks.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/real_program.h"
@@ -57,54 +57,54 @@ class Waiter {
   std::vector<std::pair<uint64_t, uint64_t>> wakes_;
 };
 
-RecordConfig ConfigFor(const Waiter& waiter, uint64_t column_ns = kSecond) {
+RecordConfig ConfigFor(const Waiter& waiter, uint64_t bucket_ns = kSecond) {
   RecordConfig config = Unthrottled({waiter.pid()});
-  config.column_ns = column_ns;
+  config.bucket_ns = bucket_ns;
   return config;
 }
 
-// All that a profile has of each column.
-std::map<uint32_t, TimeSlice> ColumnsOf(const Profile& profile) {
-  std::map<uint32_t, TimeSlice> columns;
+// All that a profile has of each bucket.
+std::map<uint32_t, TimeBucket> BucketsOf(const Profile& profile) {
+  std::map<uint32_t, TimeBucket> buckets;
   for (const ProfileRow& row : profile.rows) {
-    const std::vector<TimeSlice> slices = UnpackTimes(row.times).value();
-    TimeSlice all;
-    for (const TimeSlice& slice : slices) {
-      columns[slice.column].Add(slice);
-      all.Add(slice);
+    const std::vector<TimeBucket> buckets = UnpackTimes(row.times).value();
+    TimeBucket all;
+    for (const TimeBucket& bucket : buckets) {
+      buckets[bucket.number].Add(bucket);
+      all.Add(bucket);
     }
     EXPECT_EQ(all.blocked_ns, row.blocked_ns);
     EXPECT_EQ(all.runnable_ns, row.runnable_ns);
     EXPECT_EQ(all.count, row.count);
   }
-  return columns;
+  return buckets;
 }
 
 uint64_t ColumnAt(const Profile& profile, uint64_t boot_ns) {
-  return (boot_ns - profile.start_boot_ns - static_cast<uint64_t>(profile.times.begin_ns)) / profile.times.column_ns;
+  return (boot_ns - profile.start_boot_ns - static_cast<uint64_t>(profile.times.begin_ns)) / profile.times.bucket_ns;
 }
 
 // `ends`: of waits that ended, which are all but those that the recording ended, or its windows.
-void ExpectItsTimes(const Profile& profile, const Waiter& waiter, uint64_t ends, uint64_t column_ns = kSecond) {
-  ASSERT_EQ(profile.times.column_ns, column_ns);
+void ExpectItsTimes(const Profile& profile, const Waiter& waiter, uint64_t ends, uint64_t bucket_ns = kSecond) {
+  ASSERT_EQ(profile.times.bucket_ns, bucket_ns);
   EXPECT_LE(profile.times.begin_ns, 0);
-  EXPECT_GT(profile.times.begin_ns, -static_cast<int64_t>(column_ns));
-  const std::map<uint32_t, TimeSlice> columns = ColumnsOf(profile);
-  for (const auto& [column, slice] : columns) EXPECT_LE(slice.blocked_ns + slice.runnable_ns, column_ns) << column;
+  EXPECT_GT(profile.times.begin_ns, -static_cast<int64_t>(bucket_ns));
+  const std::map<uint32_t, TimeBucket> buckets = BucketsOf(profile);
+  for (const auto& [number, bucket] : buckets) EXPECT_LE(bucket.blocked_ns + bucket.runnable_ns, bucket_ns) << number;
   const uint64_t first_wake = ColumnAt(profile, waiter.wakes().front().first);
   ASSERT_GE(first_wake, 2u);
-  for (uint32_t column = 1; column < first_wake; ++column) {
-    ASSERT_TRUE(columns.contains(column)) << column;
-    EXPECT_EQ(columns.at(column).blocked_ns, column_ns) << column;
+  for (uint32_t number = 1; number < first_wake; ++number) {
+    ASSERT_TRUE(buckets.contains(number)) << number;
+    EXPECT_EQ(buckets.at(number).blocked_ns, bucket_ns) << number;
   }
   EXPECT_EQ(ends, waiter.wakes().size());
 }
 
-// Columns of a second, and of a 64th of one.
+// Buckets of a second, and of a 64th of one.
 class WhenInColumns : public ::testing::TestWithParam<uint64_t> {};
 INSTANTIATE_TEST_SUITE_P(Widths, WhenInColumns, ::testing::Values(kSecond, kSecond / 64));
 
-TEST_P(WhenInColumns, AWaitLiesInThoseThatItLasts) {
+TEST_P(WhenInBuckets, AWaitLiesInThoseThatItLasts) {
   Waiter waiter;
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(ConfigFor(waiter, GetParam()));
   ASSERT_TRUE(recorder.ok()) << recorder.status();
@@ -114,12 +114,12 @@ TEST_P(WhenInColumns, AWaitLiesInThoseThatItLasts) {
   waiter.Wake();
   const absl::StatusOr<Profile> profile = (*recorder)->Stop();
   ASSERT_TRUE(profile.ok()) << profile.status();
-  std::map<uint64_t, uint64_t> ends;  // by column
+  std::map<uint64_t, uint64_t> ends;  // by bucket
   uint64_t all_ends = 0;
   for (const ProfileRow& row : profile->rows) {
     if (row.kind != WaitKind::kSleeping) continue;
-    const std::vector<TimeSlice> slices = UnpackTimes(row.times).value();
-    for (const TimeSlice& slice : slices) ends[slice.column] += slice.count;
+    const std::vector<TimeBucket> buckets = UnpackTimes(row.times).value();
+    for (const TimeBucket& bucket : buckets) ends[bucket.number] += bucket.count;
     all_ends += row.count;
   }
   ExpectItsTimes(*profile, waiter, all_ends, GetParam());
@@ -129,32 +129,32 @@ TEST_P(WhenInColumns, AWaitLiesInThoseThatItLasts) {
     const auto begin = ends.lower_bound(ColumnAt(*profile, waiter.wakes()[i].first));
     const auto end = is_last ? ends.end() : ends.upper_bound(ColumnAt(*profile, waiter.wakes()[i + 1].second));
     uint64_t found = 0;
-    for (auto column = begin; column != end; ++column) found += column->second;
+    for (auto number = begin; number != end; ++number) found += number->second;
     EXPECT_GE(found, 1u) << "it was woken before";
   }
 }
 
-// A thread that waits thousands of times a second, whose waits the kernel adds up: no column has more than it is long,
+// A thread that waits thousands of times a second, whose waits the kernel adds up: no bucket has more than it is long,
 // so none has the waits of another one.
-TEST(When, WaitsThatAreAddedUpLieInTheirColumns) {
+TEST(When, WaitsThatAreAddedUpLieInTheirBuckets) {
   const std::unique_ptr<Target> target = Target::Start({"pingpong", "--seconds", "2"});
   ASSERT_NE(target, nullptr);
   RecordConfig config = Unthrottled({target->pid()});
-  config.column_ns = kSecond / 64;
+  config.bucket_ns = kSecond / 64;
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
   ASSERT_TRUE(recorder.ok()) << recorder.status();
   target->Go();
   target->AwaitDone();
   const absl::StatusOr<Profile> profile = (*recorder)->Stop();
   ASSERT_TRUE(profile.ok()) << profile.status();
-  ASSERT_EQ(profile->times.column_ns, config.column_ns);
-  const std::map<uint32_t, TimeSlice> columns = ColumnsOf(*profile);
-  EXPECT_GE(columns.size(), 100u) << "of 128, at the ends of which it may have waited for a CPU";
-  for (const auto& [column, slice] : columns)
-    EXPECT_LE(slice.blocked_ns + slice.runnable_ns, config.column_ns) << column;
+  ASSERT_EQ(profile->times.bucket_ns, config.bucket_ns);
+  const std::map<uint32_t, TimeBucket> buckets = BucketsOf(*profile);
+  EXPECT_GE(buckets.size(), 100u) << "of 128, at the ends of which it may have waited for a CPU";
+  for (const auto& [number, bucket] : buckets)
+    EXPECT_LE(bucket.blocked_ns + bucket.runnable_ns, config.bucket_ns) << number;
 }
 
-TEST(When, WindowsTogetherHaveTheColumnsOfARecording) {
+TEST(When, WindowsTogetherHaveTheBucketsOfARecording) {
   Waiter waiter;
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(ConfigFor(waiter));
   ASSERT_TRUE(recorder.ok()) << recorder.status();

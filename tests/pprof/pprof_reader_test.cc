@@ -21,7 +21,7 @@
 #include "perftools/profile.pb.h"
 #include "pprof/pprof.h"
 #include "profile/merge_named.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 #include "tests/output/written.h"
 #include "tests/profile/recorded_profile.h"
 #include "tests/profile/sampled_profile.h"
@@ -604,21 +604,21 @@ TEST_F(PprofFileTest, IsNotReadBeyondTheLimit) {
   ExpectFileError(path_, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
 }
 
-// Two columns for each row, which has a third of all in the second one.
+// Two buckets for each row, which has a third of all in the second one.
 RecordedProfile WithTimes() {
   RecordedProfile all = RecordedProfile::WithSamples();
-  all.profile.times = {.column_ns = 2'000'000'000, .begin_ns = -1'500'000'000};
+  all.profile.times = {.bucket_ns = 2'000'000'000, .begin_ns = -1'500'000'000};
   for (NamedRow& row : all.profile.rows) {
-    TimeSlice first = TimeSlice::Of(0, row);
-    TimeSlice second = {.column = 2};
-    for (const auto figure : kSliceFigures) {
+    TimeBucket first = TimeBucket::Of(0, row);
+    TimeBucket second = {.number = 2};
+    for (const auto figure : kBucketFigures) {
       second.*figure = first.*figure / 3;
       first.*figure -= second.*figure;
     }
-    TimeSlices slices;
-    slices.Add(first);
-    slices.Add(second);
-    row.times = PackTimes(slices, 0, 0);
+    TimeBuckets buckets;
+    buckets.Add(first);
+    buckets.Add(second);
+    row.times = PackTimes(buckets, 0, 0);
   }
   return all;
 }
@@ -635,7 +635,7 @@ TEST(PprofReaderTest, TimesComeBack) {
 }
 
 // As `go tool pprof -proto` writes it: what is none of the format's is gone.
-TEST(PprofReaderTest, WithoutColumnsThereAreNoTimes) {
+TEST(PprofReaderTest, WithoutBucketsThereAreNoTimes) {
   pb::Profile message;
   ASSERT_TRUE(message.ParseFromString(MessageOf(WithTimes())));
   message.clear_times();
@@ -650,7 +650,7 @@ TEST(PprofReaderTest, TimesThatAreNotThoseOfTheRowAreDamage) {
   ASSERT_TRUE(message.ParseFromString(MessageOf(WithTimes())));
   const std::string times = message.sample(0).details().times();
   std::string longer = times;
-  longer.front() = static_cast<char>(longer.front() + 1);  // one more figure, which is the next slice's head
+  longer.front() = static_cast<char>(longer.front() + 1);  // one more figure, which is the next bucket's head
   for (const std::string& bad : {times.substr(0, times.size() - 1), times + '\1', times + times, longer,
                                  // 2^64 - 1 ns more, and one more: nothing, to whom a sum is 64 bits
                                  times + "\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\1\1"}) {
@@ -659,21 +659,21 @@ TEST(PprofReaderTest, TimesThatAreNotThoseOfTheRowAreDamage) {
   }
 }
 
-TEST(PprofReaderTest, ColumnsAreThoseThatAreWritten) {
+TEST(PprofReaderTest, BucketsAreThoseThatAreWritten) {
   pb::Profile message;
   ASSERT_TRUE(message.ParseFromString(MessageOf(WithTimes())));
-  for (const int64_t column_ns : std::initializer_list<int64_t>{0, -1, 1, 7'812'500, 15'625'001, 46'875'000,
+  for (const int64_t bucket_ns : std::initializer_list<int64_t>{0, -1, 1, 7'812'500, 15'625'001, 46'875'000,
                                                                 3'000'000'000, 1'000'000'001, INT64_MAX, INT64_MIN}) {
-    message.mutable_times()->set_column_ns(column_ns);
-    ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "columns of time that offcpu does not write");
+    message.mutable_times()->set_bucket_ns(bucket_ns);
+    ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "time buckets that offcpu does not write");
   }
-  for (const int64_t column_ns : {int64_t{15'625'000}, int64_t{1'000'000'000}, int64_t{1'000'000'000} << 31}) {
-    message.mutable_times()->set_column_ns(column_ns);
-    EXPECT_TRUE(ParsePprof(message.SerializeAsString()).ok()) << column_ns << ": the narrowest, a second, the widest";
+  for (const int64_t bucket_ns : {int64_t{15'625'000}, int64_t{1'000'000'000}, int64_t{1'000'000'000} << 31}) {
+    message.mutable_times()->set_bucket_ns(bucket_ns);
+    EXPECT_TRUE(ParsePprof(message.SerializeAsString()).ok()) << bucket_ns << ": the narrowest, a second, the widest";
   }
   for (const int64_t begin_ns : {INT64_MAX, INT64_MIN}) {
     message.mutable_times()->set_begin_ns(begin_ns);
-    ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "columns of time that offcpu does not write");
+    ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "time buckets that offcpu does not write");
   }
 }
 

@@ -445,7 +445,7 @@ TEST_F(JoinerTest, WaitsThatAreAddedUpKeepTheirTimes) {
   const uint32_t stack = Stack(1);
   for (uint64_t i = 1; i <= 40; ++i) {  // of 0.1 s each, a quarter of a second apart
     Interval interval = Wait(5, 100'000'000);
-    interval.when = {{.end_ns = i * 250'000'000, .blocked_ns = 100'000'000, .sums = TimeSlice::Of(0, interval.row)}};
+    interval.when = {{.end_ns = i * 250'000'000, .blocked_ns = 100'000'000, .sums = TimeBucket::Of(0, interval.row)}};
     const size_t before = joiner_->waiting_bytes();
     joiner_->Add(std::move(interval));
     const size_t more = joiner_->waiting_bytes() - before;
@@ -457,22 +457,22 @@ TEST_F(JoinerTest, WaitsThatAreAddedUpKeepTheirTimes) {
   stacks_.InternKernel(0);
   const Profile profile = table_.Finish(stacks_, {});
   ASSERT_EQ(profile.rows.size(), 1u);
-  const auto slices = UnpackTimes(profile.rows[0].times).value();
-  ASSERT_EQ(slices.size(), 10u);
-  for (const TimeSlice& slice : slices) {
-    EXPECT_EQ(slice.blocked_ns, 400'000'000u);
-    EXPECT_EQ(slice.count, 4u);
+  const auto buckets = UnpackTimes(profile.rows[0].times).value();
+  ASSERT_EQ(buckets.size(), 10u);
+  for (const TimeBucket& bucket : buckets) {
+    EXPECT_EQ(bucket.blocked_ns, 400'000'000u);
+    EXPECT_EQ(bucket.count, 4u);
   }
 }
 
-// What lies in one second, but in different columns, is not one stretch.
-TEST_F(JoinerTest, WaitsAreAddedUpInTheColumnsOfTheTable) {
-  OffCpuTable table({.column_ns = 250'000'000});
+// What lies in one second, but in different buckets, is not one stretch.
+TEST_F(JoinerTest, WaitsAreAddedUpInTheBucketsOfTheTable) {
+  OffCpuTable table({.bucket_ns = 250'000'000});
   Joiner joiner(kLimits, stacks_, table);
   const uint32_t stack = Stack(1);
-  for (uint64_t i = 1; i <= 8; ++i) {  // of 0.1 s each, two to a column
+  for (uint64_t i = 1; i <= 8; ++i) {  // of 0.1 s each, two to a bucket
     Interval interval = Wait(5, 100'000'000);
-    interval.when = {{.end_ns = i * 125'000'000, .blocked_ns = 100'000'000, .sums = TimeSlice::Of(0, interval.row)}};
+    interval.when = {{.end_ns = i * 125'000'000, .blocked_ns = 100'000'000, .sums = TimeBucket::Of(0, interval.row)}};
     const size_t before = joiner.waiting_bytes();
     joiner.Add(std::move(interval));
     if (i > 1) {
@@ -482,16 +482,16 @@ TEST_F(JoinerTest, WaitsAreAddedUpInTheColumnsOfTheTable) {
   joiner.Resolve(5, stack);
   stacks_.InternKernel(0);
   const Profile profile = table.Finish(stacks_, {});
-  EXPECT_EQ(profile.times.column_ns, 250'000'000u);
-  const auto slices = UnpackTimes(profile.rows.at(0).times).value();
-  ASSERT_EQ(slices.size(), 4u);
-  for (const TimeSlice& slice : slices) EXPECT_EQ(slice.blocked_ns, 200'000'000u);
+  EXPECT_EQ(profile.times.bucket_ns, 250'000'000u);
+  const auto buckets = UnpackTimes(profile.rows.at(0).times).value();
+  ASSERT_EQ(buckets.size(), 4u);
+  for (const TimeBucket& bucket : buckets) EXPECT_EQ(bucket.blocked_ns, 200'000'000u);
 }
 
 TEST_F(JoinerTest, BytesOfTimesAreBounded) {
   const auto add = [this](uint64_t second) {
     Interval interval = Wait(5, 1);
-    interval.when = {{.end_ns = second * 1'000'000'000 + 5, .blocked_ns = 1, .sums = TimeSlice::Of(0, interval.row)}};
+    interval.when = {{.end_ns = second * 1'000'000'000 + 5, .blocked_ns = 1, .sums = TimeBucket::Of(0, interval.row)}};
     joiner_->Add(std::move(interval));
   };
   add(0);

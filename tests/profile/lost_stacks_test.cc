@@ -8,7 +8,7 @@
 #include "fake_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 
 namespace offcpu {
 namespace {
@@ -79,28 +79,28 @@ TEST_F(LostStacksTest, RowsAreSorted) {
 }
 
 std::string Times(uint32_t first, uint32_t second) {
-  TimeSlices slices;
-  for (const uint32_t column : {first, second}) slices.Add({.column = column, .blocked_ns = 100 + column, .count = 1});
-  return PackTimes(slices, 0, 0);
+  TimeBuckets buckets;
+  for (const uint32_t number : {first, second}) buckets.Add({.number = number, .blocked_ns = 100 + number, .count = 1});
+  return PackTimes(buckets, 0, 0);
 }
 
-TEST_F(LostStacksTest, TimesAreAddedByTheirColumns) {
+TEST_F(LostStacksTest, TimesAreAddedByTheirBuckets) {
   Row(lost_, 203);
   Row(other_, 208);
   rows_[0].times = Times(1, 2);
   rows_[1].times = Times(2, 6);
   JoinLostStacks(fake_.profile);
   ASSERT_THAT(rows_, SizeIs(1));
-  const std::optional<std::vector<TimeSlice>> slices = UnpackTimes(rows_[0].times);
-  ASSERT_TRUE(slices.has_value());
-  ASSERT_THAT(*slices, SizeIs(3));
-  const std::vector<TimeSlice> wanted = {{.column = 1, .blocked_ns = 101, .count = 1},
-                                         {.column = 2, .blocked_ns = 204, .count = 2},
-                                         {.column = 6, .blocked_ns = 106, .count = 1}};
+  const std::optional<std::vector<TimeBucket>> buckets = UnpackTimes(rows_[0].times);
+  ASSERT_TRUE(buckets.has_value());
+  ASSERT_THAT(*buckets, SizeIs(3));
+  const std::vector<TimeBucket> wanted = {{.number = 1, .blocked_ns = 101, .count = 1},
+                                         {.number = 2, .blocked_ns = 204, .count = 2},
+                                         {.number = 6, .blocked_ns = 106, .count = 1}};
   for (size_t i = 0; i < wanted.size(); ++i) {
-    EXPECT_EQ((*slices)[i].column, wanted[i].column);
-    EXPECT_EQ((*slices)[i].blocked_ns, wanted[i].blocked_ns);
-    EXPECT_EQ((*slices)[i].count, wanted[i].count);
+    EXPECT_EQ((*buckets)[i].number, wanted[i].number);
+    EXPECT_EQ((*buckets)[i].blocked_ns, wanted[i].blocked_ns);
+    EXPECT_EQ((*buckets)[i].count, wanted[i].count);
   }
 }
 

@@ -9,7 +9,7 @@
 #include "fake_modules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 
 namespace offcpu {
 namespace {
@@ -368,60 +368,60 @@ TEST_F(MergeTest, LedgerEntriesOfAThreadAreAdded) {
 
 constexpr uint64_t kSecond = 1'000'000'000;
 
-// The times of the only row: columns since the start of the profile, rounded down, and what is blocked there.
+// The times of the only row: buckets since the start of the profile, rounded down, and what is blocked there.
 using Times = std::vector<std::pair<int64_t, uint64_t>>;
 Times TimesOf(const Profile& profile) {
   Times times;
-  const std::vector<TimeSlice> slices = UnpackTimes(profile.rows.at(0).times).value();
-  for (const TimeSlice& slice : slices) {
-    const int64_t begin_ns = profile.times.begin_ns + static_cast<int64_t>(slice.column * profile.times.column_ns);
-    times.emplace_back(begin_ns, slice.blocked_ns);
+  const std::vector<TimeBucket> buckets = UnpackTimes(profile.rows.at(0).times).value();
+  for (const TimeBucket& bucket : buckets) {
+    const int64_t begin_ns = profile.times.begin_ns + static_cast<int64_t>(bucket.number * profile.times.bucket_ns);
+    times.emplace_back(begin_ns, bucket.blocked_ns);
   }
   return times;
 }
 
 class MergeTimesTest : public MergeTest {
  protected:
-  // Blocked for 7 ns in each of these columns, and begun at `boot_ns`, in the middle of column 0.
-  Profile TimedWindow(uint64_t boot_ns, const std::vector<uint32_t>& columns, uint64_t column_ns = kSecond) const {
-    Profile window = Window(7 * columns.size(), 0);
+  // Blocked for 7 ns in each of these buckets, and begun at `boot_ns`, in the middle of bucket 0.
+  Profile TimedWindow(uint64_t boot_ns, const std::vector<uint32_t>& buckets, uint64_t bucket_ns = kSecond) const {
+    Profile window = Window(7 * buckets.size(), 0);
     window.start_boot_ns = boot_ns;
-    window.times = {.column_ns = column_ns, .begin_ns = -static_cast<int64_t>(column_ns) / 2};
-    TimeSlices slices;
-    for (const uint32_t column : columns) slices.Add({.column = column, .blocked_ns = 7});
-    window.rows[0].times = PackTimes(slices, 0, 0);
+    window.times = {.bucket_ns = bucket_ns, .begin_ns = -static_cast<int64_t>(bucket_ns) / 2};
+    TimeBuckets times;
+    for (const uint32_t number : buckets) times.Add({.number = number, .blocked_ns = 7});
+    window.rows[0].times = PackTimes(times, 0, 0);
     return window;
   }
 };
 
-TEST_F(MergeTimesTest, WindowsOfOneRecordingShareTheColumnBetweenThem) {
+TEST_F(MergeTimesTest, WindowsOfOneRecordingShareTheBucketBetweenThem) {
   // The second window begins 3 s later, and the scheduler's clock is 100 us ahead of the other one by then.
   const Profile merged = Merge({TimedWindow(100 * kSecond, {0, 1, 3}), TimedWindow(103 * kSecond + 100'000, {0, 2})});
-  EXPECT_EQ(merged.times.column_ns, kSecond);
+  EXPECT_EQ(merged.times.bucket_ns, kSecond);
   EXPECT_EQ(TimesOf(merged), (Times{{-500'000'000, 7}, {500'000'000, 7}, {2'500'000'000, 14}, {4'500'000'000, 7}}));
 }
 
-TEST_F(MergeTimesTest, AWindowAloneKeepsItsColumns) {
+TEST_F(MergeTimesTest, AWindowAloneKeepsItsBuckets) {
   const Profile merged = Merge({TimedWindow(100 * kSecond + 123, {0, 1, 3})});
   EXPECT_EQ(TimesOf(merged), (Times{{-500'000'000, 7}, {500'000'000, 7}, {2'500'000'000, 7}}));
 }
 
-// Columns are as wide as the widest, and begin where those do.
-TEST_F(MergeTimesTest, TheWidestColumnsAreThoseOfAll) {
+// Buckets are as wide as the widest, and begin where those do.
+TEST_F(MergeTimesTest, TheWidestBucketsAreThoseOfAll) {
   const Profile merged = Merge(
       {TimedWindow(99 * kSecond + 500'000'000, {0, 1, 2, 3, 4, 5}), TimedWindow(108 * kSecond, {0, 1}, 4 * kSecond)});
-  EXPECT_EQ(merged.times.column_ns, 4 * kSecond);
+  EXPECT_EQ(merged.times.bucket_ns, 4 * kSecond);
   // From 98 s on, then from 102 s, and what the second has from 106 s and 110 s.
   EXPECT_EQ(TimesOf(merged),
             (Times{{-1'500'000'000, 21}, {2'500'000'000, 21}, {6'500'000'000, 7}, {10'500'000'000, 7}}));
 }
 
-// Two recordings with columns of a 64th of a second, the second one 7 ms beside those of the first.
-TEST_F(MergeTimesTest, NarrowColumnsStayNarrow) {
+// Two recordings with buckets of a 64th of a second, the second one 7 ms beside those of the first.
+TEST_F(MergeTimesTest, NarrowBucketsStayNarrow) {
   constexpr uint64_t kLeast = 15'625'000;
   const Profile merged =
       Merge({TimedWindow(100 * kSecond, {0, 1, 64}, kLeast), TimedWindow(101 * kSecond + 7'000'000, {0, 2}, kLeast)});
-  EXPECT_EQ(merged.times.column_ns, kLeast);
+  EXPECT_EQ(merged.times.bucket_ns, kLeast);
   const int64_t begin_ns = -7'812'500;
   EXPECT_EQ(
       TimesOf(merged),
@@ -429,10 +429,10 @@ TEST_F(MergeTimesTest, NarrowColumnsStayNarrow) {
           {begin_ns, 7}, {begin_ns + 15'625'000, 7}, {begin_ns + 1'000'000'000, 14}, {begin_ns + 1'031'250'000, 7}}));
 }
 
-TEST_F(MergeTimesTest, NarrowColumnsBesideSecondsAreSeconds) {
+TEST_F(MergeTimesTest, NarrowBucketsBesideSecondsAreSeconds) {
   const Profile merged =
       Merge({TimedWindow(100 * kSecond, {0, 1}), TimedWindow(102 * kSecond, {0, 1, 40, 64}, 15'625'000)});
-  EXPECT_EQ(merged.times.column_ns, kSecond);
+  EXPECT_EQ(merged.times.bucket_ns, kSecond);
   EXPECT_EQ(TimesOf(merged), (Times{{-500'000'000, 7}, {500'000'000, 7}, {1'500'000'000, 14}, {2'500'000'000, 14}}));
 }
 
@@ -461,7 +461,7 @@ TEST_F(MergeTimesTest, RecordingsMayBeFarApart) {
   uint64_t sum = 0;
   for (const auto& [begin_ns, blocked_ns] : TimesOf(merged)) sum += blocked_ns;
   EXPECT_EQ(sum, 14u);
-  EXPECT_LE(UnpackTimes(merged.rows[0].times)->back().column, (1u << 24) + 1);
+  EXPECT_LE(UnpackTimes(merged.rows[0].times)->back().number, (1u << 24) + 1);
 }
 
 }  // namespace

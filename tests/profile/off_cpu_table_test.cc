@@ -336,42 +336,42 @@ TEST_F(OffCpuTableTest, TimesAddUpToTheSums) {
       const Stretch when = {.end_ns = 10'000'000'000 + second * 700'000'000,
                             .blocked_ns = row.blocked_ns,
                             .runnable_ns = row.runnable_ns,
-                            .sums = TimeSlice::Of(0, row)};
+                            .sums = TimeBucket::Of(0, row)};
       table.Add(row, {&when, 1});
     }
   }
   const Profile profile = table.Finish(stacks_, {});
   ASSERT_THAT(profile.rows, SizeIs(3));
-  EXPECT_EQ(profile.times.column_ns, 1'000'000'000u);
+  EXPECT_EQ(profile.times.bucket_ns, 1'000'000'000u);
   EXPECT_EQ(profile.times.begin_ns, 4'000'000'000) << "the longest wait began 6 s before it ended at 10.7 s";
   for (const ProfileRow& row : profile.rows) {
-    TimeSlice all;
-    const std::vector<TimeSlice> slices = UnpackTimes(row.times).value();
-    for (const TimeSlice& slice : slices) all.Add(slice);
+    TimeBucket all;
+    const std::vector<TimeBucket> buckets = UnpackTimes(row.times).value();
+    for (const TimeBucket& bucket : buckets) all.Add(bucket);
     EXPECT_EQ(all.blocked_ns, row.blocked_ns);
     EXPECT_EQ(all.runnable_ns, row.runnable_ns);
     EXPECT_EQ(all.count, row.count);
   }
 }
 
-TEST_F(OffCpuTableTest, ColumnsMayBeNarrower) {
-  OffCpuTable table({.column_ns = 31'250'000});
-  EXPECT_EQ(table.column_ns(), 31'250'000u);
+TEST_F(OffCpuTableTest, BucketsMayBeNarrower) {
+  OffCpuTable table({.bucket_ns = 31'250'000});
+  EXPECT_EQ(table.bucket_ns(), 31'250'000u);
   ProfileRow row = Wait(20'000'000, 7);
   row.user_stack = stacks_.InternUser({});
   for (const uint64_t end_ns : {uint64_t{10'000'000'000}, uint64_t{10'500'000'000}}) {
-    const Stretch when = {.end_ns = end_ns, .blocked_ns = row.blocked_ns, .sums = TimeSlice::Of(0, row)};
+    const Stretch when = {.end_ns = end_ns, .blocked_ns = row.blocked_ns, .sums = TimeBucket::Of(0, row)};
     table.Add(row, {&when, 1});
   }
   const Profile profile = table.Finish(stacks_, {});
-  EXPECT_EQ(profile.times.column_ns, 31'250'000u);
+  EXPECT_EQ(profile.times.bucket_ns, 31'250'000u);
   EXPECT_EQ(profile.times.begin_ns, 9'968'750'000);
-  const std::vector<TimeSlice> slices = UnpackTimes(profile.rows.at(0).times).value();
-  ASSERT_THAT(slices, SizeIs(2));
-  EXPECT_EQ(slices[1].column, 16u);
+  const std::vector<TimeBucket> buckets = UnpackTimes(profile.rows.at(0).times).value();
+  ASSERT_THAT(buckets, SizeIs(2));
+  EXPECT_EQ(buckets[1].number, 16u);
 }
 
-TEST_F(OffCpuTableTest, WithoutAPlaceInTimeThereAreNoColumns) {
+TEST_F(OffCpuTableTest, WithoutAPlaceInTimeThereAreNoBuckets) {
   Add(Wait(100, 10), stacks_.InternUser({}));
   const Profile profile = table_.Finish(stacks_, {});
   EXPECT_EQ(profile.times, TimeGrid());

@@ -14,12 +14,12 @@ constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kLeast = 15'625'000;  // a 64th of it
 
 Stretch Blocked(uint64_t end_ns, uint64_t ns) {
-  return {.end_ns = end_ns, .blocked_ns = ns, .sums = TimeSlice::Of(0, RowSums::OfWait(ns, 0, 0, 0))};
+  return {.end_ns = end_ns, .blocked_ns = ns, .sums = TimeBucket::Of(0, RowSums::OfWait(ns, 0, 0, 0))};
 }
 
 uint64_t BlockedOf(const TimeTable& table, uint32_t row) {
   uint64_t sum = 0;
-  for (const TimeSlice& slice : table.of(row)) sum += slice.blocked_ns;
+  for (const TimeBucket& bucket : table.of(row)) sum += bucket.blocked_ns;
   return sum;
 }
 
@@ -31,11 +31,11 @@ TEST(TimeTableTest, AsManySlicesAsThereMayBeAreSeconds) {
     table.Add(a, Blocked(i * kSecond, 10));
     table.Add(b, Blocked(i * kSecond, 20));
   }
-  EXPECT_EQ(table.column_ns(), kSecond);
-  EXPECT_EQ(table.slices(), 6u);
+  EXPECT_EQ(table.bucket_ns(), kSecond);
+  EXPECT_EQ(table.buckets(), 6u);
   table.Add(b, Blocked(4 * kSecond, 20));  // one more
-  EXPECT_EQ(table.column_ns(), 2 * kSecond);
-  EXPECT_EQ(table.slices(), 4u);
+  EXPECT_EQ(table.bucket_ns(), 2 * kSecond);
+  EXPECT_EQ(table.buckets(), 4u);
   EXPECT_EQ(BlockedOf(table, a), 30u);
   EXPECT_EQ(BlockedOf(table, b), 80u);
 }
@@ -46,7 +46,7 @@ TEST(TimeTableTest, EachRowHasASliceHoweverManyThereAre) {
     const uint32_t row = table.AddRow();
     for (uint64_t second = 1; second <= 5; ++second) table.Add(row, Blocked(second * kSecond, i));
   }
-  EXPECT_EQ(table.slices(), 10u);
+  EXPECT_EQ(table.buckets(), 10u);
   for (uint32_t i = 0; i < 10; ++i) EXPECT_EQ(BlockedOf(table, i), 5 * i);
 }
 
@@ -57,103 +57,103 @@ TEST(TimeTableTest, ALongWaitDoesNotTakeAllThereIs) {
   const uint64_t ns = 10 * 365 * 86'400 * kSecond;
   table.Add(row, Blocked(7 * kSecond, 5));
   table.Add(row, Blocked(ns + 3, ns));
-  EXPECT_LE(table.slices(), 1000u);
-  EXPECT_GE(table.slices(), 100u) << "columns are no wider than they must be";
+  EXPECT_LE(table.buckets(), 1000u);
+  EXPECT_GE(table.buckets(), 100u) << "buckets are no wider than they must be";
   EXPECT_EQ(BlockedOf(table, row), ns + 5);
 }
 
-TEST(TimeTableTest, ShortRecordingsHaveNarrowColumns) {
-  EXPECT_EQ(TimeTable::ColumnFor(0), kLeast);
-  EXPECT_EQ(TimeTable::ColumnFor(10 * kSecond), kLeast);
-  EXPECT_EQ(TimeTable::ColumnFor(1023 * kLeast - 1), kLeast) << "1022 whole ones, and one at either end";
-  EXPECT_EQ(TimeTable::ColumnFor(1023 * kLeast), 2 * kLeast);
-  EXPECT_EQ(TimeTable::ColumnFor(60 * kSecond), 4 * kLeast);
-  EXPECT_EQ(TimeTable::ColumnFor(1000 * kSecond), kSecond);
-  EXPECT_EQ(TimeTable::ColumnFor(UINT64_MAX), kSecond);
+TEST(TimeTableTest, ShortRecordingsHaveNarrowBuckets) {
+  EXPECT_EQ(TimeTable::BucketNsFor(0), kLeast);
+  EXPECT_EQ(TimeTable::BucketNsFor(10 * kSecond), kLeast);
+  EXPECT_EQ(TimeTable::BucketNsFor(1023 * kLeast - 1), kLeast) << "1022 whole ones, and one at either end";
+  EXPECT_EQ(TimeTable::BucketNsFor(1023 * kLeast), 2 * kLeast);
+  EXPECT_EQ(TimeTable::BucketNsFor(60 * kSecond), 4 * kLeast);
+  EXPECT_EQ(TimeTable::BucketNsFor(1000 * kSecond), kSecond);
+  EXPECT_EQ(TimeTable::BucketNsFor(UINT64_MAX), kSecond);
 }
 
 TEST(TimeTableTest, WidthsAreTheLeastOneDoubled) {
   for (int shift = 0; shift <= TimeTable::kMaxShift; ++shift) EXPECT_EQ(TimeTable::ShiftOf(kLeast << shift), shift);
   EXPECT_EQ(TimeTable::ShiftOf(kSecond), 6);
-  EXPECT_EQ(TimeTable(10).column_ns(), kSecond) << "unless narrower ones are asked for";
+  EXPECT_EQ(TimeTable(10).bucket_ns(), kSecond) << "unless narrower ones are asked for";
 }
 
-TEST(TimeTableTest, NarrowColumnsAreAtMost1024) {
-  TimeTable table(TimeTable::kMaxSlices, 0);
+TEST(TimeTableTest, NarrowBucketsAreAtMost1024) {
+  TimeTable table(TimeTable::kMaxBuckets, 0);
   const uint32_t row = table.AddRow();
   table.Add(row, Blocked(100 * kLeast + 1, 1));
   table.Add(row, Blocked(1123 * kLeast + 1, 2));
-  EXPECT_EQ(table.column_ns(), kLeast) << "from column 100 to 1123";
-  EXPECT_EQ(table.FirstColumn(), 100u);
+  EXPECT_EQ(table.bucket_ns(), kLeast) << "from number 100 to 1123";
+  EXPECT_EQ(table.FirstBucket(), 100u);
   table.Add(row, Blocked(1124 * kLeast + 1, 4));
-  EXPECT_EQ(table.column_ns(), 2 * kLeast);
-  EXPECT_EQ(table.FirstColumn(), 50u);
+  EXPECT_EQ(table.bucket_ns(), 2 * kLeast);
+  EXPECT_EQ(table.FirstBucket(), 50u);
   EXPECT_EQ(BlockedOf(table, row), 7u);
 }
 
-// Columns of a second may be more: an hour has 3600.
+// Buckets of a second may be more: an hour has 3600.
 TEST(TimeTableTest, ALongRecordingHasSeconds) {
-  TimeTable table(TimeTable::kMaxSlices, 0);
+  TimeTable table(TimeTable::kMaxBuckets, 0);
   const uint32_t row = table.AddRow();
   for (uint64_t second = 1; second <= 3600; ++second) table.Add(row, Blocked(second * kSecond, kSecond));
-  EXPECT_EQ(table.column_ns(), kSecond);
-  EXPECT_EQ(table.slices(), 3600u);
+  EXPECT_EQ(table.bucket_ns(), kSecond);
+  EXPECT_EQ(table.buckets(), 3600u);
   EXPECT_EQ(BlockedOf(table, row), 3600 * kSecond);
 }
 
-TEST(TimeTableTest, AWaitLiesInNarrowColumnsToTheNanosecond) {
-  TimeTable table(TimeTable::kMaxSlices, 0);
+TEST(TimeTableTest, AWaitLiesInNarrowBucketsToTheNanosecond) {
+  TimeTable table(TimeTable::kMaxBuckets, 0);
   const uint32_t row = table.AddRow();
   table.Add(row, Blocked(kSecond + 3 * kLeast + 5, 2 * kLeast + 7));
-  std::vector<std::pair<uint32_t, uint64_t>> slices;
-  for (const TimeSlice& slice : table.of(row)) slices.emplace_back(slice.column, slice.blocked_ns);
-  EXPECT_THAT(slices, ::testing::ElementsAre(std::pair(64 + 0, 2u), std::pair(64 + 1, kLeast),
+  std::vector<std::pair<uint32_t, uint64_t>> buckets;
+  for (const TimeBucket& bucket : table.of(row)) buckets.emplace_back(bucket.number, bucket.blocked_ns);
+  EXPECT_THAT(buckets, ::testing::ElementsAre(std::pair(64 + 0, 2u), std::pair(64 + 1, kLeast),
                                              std::pair(64 + 2, kLeast), std::pair(64 + 3, 5u)));
 }
 
-TEST(TimeTableTest, AWaitOfMinutesWidensNarrowColumnsAtOnce) {
-  TimeTable table(TimeTable::kMaxSlices, 0);
+TEST(TimeTableTest, AWaitOfMinutesWidensNarrowBucketsAtOnce) {
+  TimeTable table(TimeTable::kMaxBuckets, 0);
   const uint32_t row = table.AddRow();
   table.Add(row, Blocked(700 * kSecond, 600 * kSecond));
-  EXPECT_EQ(table.column_ns(), kSecond);
+  EXPECT_EQ(table.bucket_ns(), kSecond);
   EXPECT_EQ(BlockedOf(table, row), 600 * kSecond);
 }
 
-// The clock of a host that has run for three years: columns have numbers of 32 bits.
-TEST(TimeTableTest, NarrowColumnsEndWhereTheirNumbersDo) {
-  constexpr uint64_t kColumns = uint64_t{1} << 32;
-  for (const uint64_t end_ns : {kColumns * kLeast, kColumns * kLeast + 1, 3 * 365 * 86'400 * kSecond}) {
-    TimeTable table(TimeTable::kMaxSlices, 0);
+// The clock of a host that has run for three years: buckets have numbers of 32 bits.
+TEST(TimeTableTest, NarrowBucketsEndWhereTheirNumbersDo) {
+  constexpr uint64_t kBuckets = uint64_t{1} << 32;
+  for (const uint64_t end_ns : {kBuckets * kLeast, kBuckets * kLeast + 1, 3 * 365 * 86'400 * kSecond}) {
+    TimeTable table(TimeTable::kMaxBuckets, 0);
     const uint32_t row = table.AddRow();
     table.Add(row, Blocked(end_ns, 5));
-    EXPECT_EQ(table.column_ns(), end_ns == kColumns * kLeast ? kLeast : 2 * kLeast);
-    EXPECT_EQ(table.FirstColumn(), (end_ns - 5) / table.column_ns());
+    EXPECT_EQ(table.bucket_ns(), end_ns == kBuckets * kLeast ? kLeast : 2 * kLeast);
+    EXPECT_EQ(table.FirstBucket(), (end_ns - 5) / table.bucket_ns());
     EXPECT_EQ(BlockedOf(table, row), 5u);
   }
 }
 
-// Columns that become wider while one wait is spread over them.
+// Buckets that become wider while one wait is spread over them.
 TEST(TimeTableTest, WhatIsSpreadMeanwhileIsNotLost) {
   TimeTable table(8);
   const uint32_t a = table.AddRow();
   const uint32_t b = table.AddRow();
   for (uint64_t second = 1; second <= 7; ++second) table.Add(a, Blocked(second * kSecond, 1));
   table.Add(b, Blocked(3 * kSecond - 1, 2 * kSecond));
-  EXPECT_EQ(table.column_ns(), 2 * kSecond);
+  EXPECT_EQ(table.bucket_ns(), 2 * kSecond);
   EXPECT_EQ(BlockedOf(table, b), 2 * kSecond);
-  std::vector<uint32_t> columns;
-  for (const TimeSlice& slice : table.of(b)) columns.push_back(slice.column);
-  EXPECT_THAT(columns, ::testing::ElementsAre(0, 1));
+  std::vector<uint32_t> buckets;
+  for (const TimeBucket& bucket : table.of(b)) buckets.push_back(bucket.number);
+  EXPECT_THAT(buckets, ::testing::ElementsAre(0, 1));
 }
 
-TEST(TimeTableTest, TheFirstColumnIsThatOfAnyRow) {
+TEST(TimeTableTest, TheFirstBucketIsThatOfAnyRow) {
   TimeTable table;
-  EXPECT_EQ(table.FirstColumn(), 0u);
+  EXPECT_EQ(table.FirstBucket(), 0u);
   table.AddRow();
   const uint32_t row = table.AddRow();
   table.Add(row, Blocked(20 * kSecond, 5));
   table.Add(row, 15 * 64, {.blocked_ns = 1});
-  EXPECT_EQ(table.FirstColumn(), 15u);
+  EXPECT_EQ(table.FirstBucket(), 15u);
 }
 
 }  // namespace

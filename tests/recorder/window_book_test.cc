@@ -7,7 +7,7 @@
 #include "capture/stack_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 #include "tests/recorder/fake_host.h"
 
 namespace offcpu {
@@ -39,10 +39,10 @@ class WindowBookTest : public ::testing::Test {
   }
 
   using BlockedNs = std::map<uint32_t, uint64_t>;
-  static BlockedNs BlockedByColumn(const ProfileRow& row) {
+  static BlockedNs BlockedByBucket(const ProfileRow& row) {
     BlockedNs blocked;
-    const std::vector<TimeSlice> slices = UnpackTimes(row.times).value();
-    for (const TimeSlice& slice : slices) blocked[slice.column] = slice.blocked_ns;
+    const std::vector<TimeBucket> buckets = UnpackTimes(row.times).value();
+    for (const TimeBucket& bucket : buckets) blocked[bucket.number] = bucket.blocked_ns;
     return blocked;
   }
 
@@ -286,11 +286,11 @@ TEST_F(WindowBookTest, AnIntervalLiesInEachWindowWhereItWas) {
   ASSERT_THAT(first.rows, SizeIs(2));
   EXPECT_EQ(first.times, (TimeGrid{1'000'000'000, 1'000'000'000}));
   const auto waited = first.rows[0].kind == WaitKind::kOpen ? 0u : 1u;
-  EXPECT_EQ(BlockedByColumn(first.rows[waited]), (BlockedNs{{0, 800'000'000}, {1, 500'000'000}}));
+  EXPECT_EQ(BlockedByBucket(first.rows[waited]), (BlockedNs{{0, 800'000'000}, {1, 500'000'000}}));
   EXPECT_EQ(UnpackTimes(first.rows[1 - waited].times)->front().samples, 1u);
   ASSERT_THAT(last.rows, SizeIs(1));
   EXPECT_EQ(last.times, (TimeGrid{1'000'000'000, 2'000'000'000}));
-  EXPECT_EQ(BlockedByColumn(last.rows[0]), (BlockedNs{{0, 500'000'000}, {1, 100'000'000}}));
+  EXPECT_EQ(BlockedByBucket(last.rows[0]), (BlockedNs{{0, 500'000'000}, {1, 100'000'000}}));
   EXPECT_EQ(UnpackTimes(last.rows[0].times)->back().runnable_ns, 100'000'000u);
 }
 

@@ -1,4 +1,4 @@
-#include "profile/time_slices.h"
+#include "profile/time_buckets.h"
 
 #include <cmath>
 #include <limits>
@@ -35,8 +35,8 @@ std::optional<uint64_t> TakeNumber(std::string_view& bytes) {
 
 }  // namespace
 
-TimeSlice TimeSlice::Of(uint32_t column, const RowSums& sums) {
-  return {.column = column,
+TimeBucket TimeBucket::Of(uint32_t number, const RowSums& sums) {
+  return {.number = number,
           .blocked_ns = sums.blocked_ns,
           .runnable_ns = sums.runnable_ns,
           .count = sums.count,
@@ -45,101 +45,101 @@ TimeSlice TimeSlice::Of(uint32_t column, const RowSums& sums) {
           .count_excess = sums.count_excess};
 }
 
-void TimeSlice::Add(const TimeSlice& other) {
-  for (const auto figure : kSliceFigures) this->*figure += other.*figure;
+void TimeBucket::Add(const TimeBucket& other) {
+  for (const auto figure : kBucketFigures) this->*figure += other.*figure;
   count_excess += other.count_excess;
 }
 
-void TimeSlices::Add(const TimeSlice& slice) {
-  const auto is_before = [](const TimeSlice& one, uint32_t column) { return one.column < column; };
-  auto at = slices_.end();
-  if (!slices_.empty() && slices_.back().column >= slice.column)
-    at = std::lower_bound(slices_.begin(), slices_.end(), slice.column, is_before);
-  if (at != slices_.end() && at->column == slice.column) {
-    at->Add(slice);
+void TimeBuckets::Add(const TimeBucket& bucket) {
+  const auto is_before = [](const TimeBucket& one, uint32_t number) { return one.number < number; };
+  auto at = buckets_.end();
+  if (!buckets_.empty() && buckets_.back().number >= bucket.number)
+    at = std::lower_bound(buckets_.begin(), buckets_.end(), bucket.number, is_before);
+  if (at != buckets_.end() && at->number == bucket.number) {
+    at->Add(bucket);
   } else {
-    slices_.insert(at, slice);
+    buckets_.insert(at, bucket);
   }
 }
 
-void TimeSlices::Widen() {
+void TimeBuckets::Widen() {
   size_t kept = 0;
-  for (size_t i = 0; i < slices_.size(); ++i) {
-    TimeSlice slice = slices_[i];
-    slice.column /= 2;
-    if (kept != 0 && slices_[kept - 1].column == slice.column) {
-      slices_[kept - 1].Add(slice);
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    TimeBucket bucket = buckets_[i];
+    bucket.number /= 2;
+    if (kept != 0 && buckets_[kept - 1].number == bucket.number) {
+      buckets_[kept - 1].Add(bucket);
     } else {
-      slices_[kept++] = slice;
+      buckets_[kept++] = bucket;
     }
   }
-  slices_.resize(kept);
+  buckets_.resize(kept);
 }
 
-void SpreadOut(const Stretch& stretch, uint64_t column_ns, absl::FunctionRef<void(const TimeSlice&)> visit) {
+void SpreadOut(const Stretch& stretch, uint64_t bucket_ns, absl::FunctionRef<void(const TimeBucket&)> visit) {
   const uint64_t begin_ns = stretch.begin_ns();
-  const uint64_t last = ColumnOfEnd(stretch.end_ns, column_ns);
-  TimeSlice rest = stretch.sums;
-  for (uint64_t column = begin_ns / column_ns; column < last; ++column) {
-    const uint64_t so_far_ns = (column + 1) * column_ns - begin_ns;
+  const uint64_t last = BucketOfEnd(stretch.end_ns, bucket_ns);
+  TimeBucket rest = stretch.sums;
+  for (uint64_t number = begin_ns / bucket_ns; number < last; ++number) {
+    const uint64_t so_far_ns = (number + 1) * bucket_ns - begin_ns;
     const uint64_t blocked_ns = std::min(so_far_ns, stretch.blocked_ns);
-    TimeSlice slice = {.column = static_cast<uint32_t>(column)};
+    TimeBucket bucket = {.number = static_cast<uint32_t>(number)};
     const uint64_t blocked_left =
         stretch.sums.blocked_ns - Share(stretch.sums.blocked_ns, blocked_ns, stretch.blocked_ns);
     const uint64_t runnable_left =
         stretch.sums.runnable_ns - Share(stretch.sums.runnable_ns, so_far_ns - blocked_ns, stretch.runnable_ns);
-    slice.blocked_ns = rest.blocked_ns - blocked_left;
-    slice.runnable_ns = rest.runnable_ns - runnable_left;
+    bucket.blocked_ns = rest.blocked_ns - blocked_left;
+    bucket.runnable_ns = rest.runnable_ns - runnable_left;
     rest.blocked_ns = blocked_left;
     rest.runnable_ns = runnable_left;
-    visit(slice);
+    visit(bucket);
   }
-  rest.column = static_cast<uint32_t>(last);
+  rest.number = static_cast<uint32_t>(last);
   visit(rest);
 }
 
-std::string PackTimes(const TimeSlices& slices, uint32_t first, uint64_t excess) {
+std::string PackTimes(const TimeBuckets& buckets, uint32_t first, uint64_t excess) {
   std::string bytes;
   uint64_t next = first;
   uint64_t rounded = 0;
   double excess_so_far = 0;
-  size_t left = slices.size();
-  for (TimeSlice slice : slices) {
-    excess_so_far += slice.count_excess;
+  size_t left = buckets.size();
+  for (TimeBucket bucket : buckets) {
+    excess_so_far += bucket.count_excess;
     const uint64_t until_here = --left == 0 ? excess
                                             : std::clamp(static_cast<uint64_t>(std::llround(excess_so_far)), rounded,
                                                          std::max(rounded, excess));
-    slice.count += until_here - rounded;
+    bucket.count += until_here - rounded;
     rounded = until_here;
-    size_t figures = kSliceFigures.size();
-    while (figures != 0 && slice.*kSliceFigures[figures - 1] == 0) --figures;
-    AppendNumber((slice.column - next) << kFigureBits | figures, bytes);
-    for (size_t i = 0; i < figures; ++i) AppendNumber(slice.*kSliceFigures[i], bytes);
-    next = uint64_t{slice.column} + 1;
+    size_t figures = kBucketFigures.size();
+    while (figures != 0 && bucket.*kBucketFigures[figures - 1] == 0) --figures;
+    AppendNumber((bucket.number - next) << kFigureBits | figures, bytes);
+    for (size_t i = 0; i < figures; ++i) AppendNumber(bucket.*kBucketFigures[i], bytes);
+    next = uint64_t{bucket.number} + 1;
   }
   return bytes;
 }
 
-std::optional<std::vector<TimeSlice>> UnpackTimes(std::string_view packed) {
-  std::vector<TimeSlice> slices;
+std::optional<std::vector<TimeBucket>> UnpackTimes(std::string_view packed) {
+  std::vector<TimeBucket> buckets;
   uint64_t next = 0;
   while (!packed.empty()) {
     const std::optional<uint64_t> head = TakeNumber(packed);
     if (!head.has_value()) return std::nullopt;
     const uint64_t figures = *head & ((1 << kFigureBits) - 1);
     const uint64_t gap = *head >> kFigureBits;
-    if (figures > kSliceFigures.size() || gap > std::numeric_limits<uint32_t>::max() - next) return std::nullopt;
-    TimeSlice& slice = slices.emplace_back();
-    slice.column = static_cast<uint32_t>(next + gap);
+    if (figures > kBucketFigures.size() || gap > std::numeric_limits<uint32_t>::max() - next) return std::nullopt;
+    TimeBucket& bucket = buckets.emplace_back();
+    bucket.number = static_cast<uint32_t>(next + gap);
     for (size_t i = 0; i < figures; ++i) {
       const std::optional<uint64_t> figure = TakeNumber(packed);
       if (!figure.has_value()) return std::nullopt;
-      slice.*kSliceFigures[i] = *figure;
+      bucket.*kBucketFigures[i] = *figure;
     }
-    next = uint64_t{slice.column} + 1;
+    next = uint64_t{bucket.number} + 1;
     if (next > std::numeric_limits<uint32_t>::max() && !packed.empty()) return std::nullopt;
   }
-  return slices;
+  return buckets;
 }
 
 }  // namespace offcpu
