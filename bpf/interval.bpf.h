@@ -111,10 +111,10 @@ static __always_inline void send_woken(struct task_struct *task, struct wire_acc
 				       const struct times *times, __u64 kernel_stack, struct user_side side,
 				       __u32 kind, int syscall, struct wake *wake)
 {
-	__u64 bytes = sizeof(wake->record) + wake->record.count * sizeof(wake->links[0]);
+	__u64 bytes = sizeof(wake->record) + wake->record.count * sizeof(wake->wakers[0]);
 
 	barrier_var(bytes); /* as in cut_and_hash */
-	if (bytes > sizeof(wake->record) + sizeof(wake->links))
+	if (bytes > sizeof(wake->record) + sizeof(wake->wakers))
 		return;
 	fill_interval(&wake->record.interval, task, times, kernel_stack, side, kind, syscall);
 	wake->record.interval.type = WIRE_WOKEN_INTERVAL;

@@ -30,7 +30,7 @@ struct wake {
 	__u32 leaving;	/* it had not left its CPU yet: maybe the one after that */
 	__u32 fresh;	/* no interval has had it yet */
 	struct wire_woken_interval record;
-	struct wire_link links[WIRE_LINKS]; /* the waker first */
+	struct wire_waker wakers[WIRE_WAKERS]; /* the waker first */
 };
 
 struct {
@@ -126,7 +126,7 @@ static __always_inline __u32 look_at_frames(struct waker_frames *frames, __u32 c
 					       : ORIGIN_UNKNOWN; /* an entry may lie further out */
 }
 
-/* Where the current task is, for the first link of a wake: its origin, and the id of its kernel stack. */
+/* Where the current task is, for the first waker of a wake: its origin, and the id of its kernel stack. */
 static __always_inline __u32 waker_stack(void *ctx, struct task_struct *waker, __u64 *id)
 {
 	__u32 zero = 0, origin = ORIGIN_UNKNOWN, count;
@@ -172,7 +172,7 @@ static __always_inline struct user_side waker_user_side(struct task_struct *wake
 	return user_stack_of(waker, state, now, waited_ns >= LONG_WAIT_NS, CONTEXT_WAKER);
 }
 
-/* Puts behind the first link those of the waker, as long as the wakee waited for them too. Returns how many
+/* Puts behind the waker those who had woken it, as long as the wakee waited for them too. Returns how many
  * there are then. */
 static __always_inline __u32 add_chain(struct wake *wake, struct task_struct *waker, __u64 since_ns)
 {
@@ -182,18 +182,18 @@ static __always_inline __u32 add_chain(struct wake *wake, struct task_struct *wa
 		count(WIRE_COUNT_WAKER_CUT);
 		return 1;
 	}
-	for (__u32 i = 1; i < WIRE_LINKS; i++) {
-		if (i > before->record.count || before->links[i - 1].at_ns <= since_ns)
+	for (__u32 i = 1; i < WIRE_WAKERS; i++) {
+		if (i > before->record.count || before->wakers[i - 1].at_ns <= since_ns)
 			return i;
-		wake->links[i] = before->links[i - 1];
+		wake->wakers[i] = before->wakers[i - 1];
 	}
-	return WIRE_LINKS;
+	return WIRE_WAKERS;
 }
 
 static __always_inline void note_wake(void *ctx, struct task_struct *wakee, struct wake *wake)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
-	struct wire_link *link = &wake->links[0];
+	struct wire_waker *first = &wake->wakers[0];
 	__u64 now = bpf_ktime_get_ns(), since_ns;
 	struct user_side side = {};
 	__u32 origin;
@@ -203,28 +203,28 @@ static __always_inline void note_wake(void *ctx, struct task_struct *wakee, stru
 	wake->fresh = 1;
 	wake->record.count = 0;
 	since_ns = wake->leaving ? now : wake->out_ns;
-	link->at_ns = now;
-	link->flags = 0;
-	origin = waker_stack(ctx, waker, &link->kernel_stack);
+	first->at_ns = now;
+	first->flags = 0;
+	origin = waker_stack(ctx, waker, &first->kernel_stack);
 	if (origin == ORIGIN_UNKNOWN)
 		return;
 	if (origin == ORIGIN_INTERRUPT) {
-		__builtin_memset(&link->process, 0, sizeof(link->process));
-		__builtin_memset(link->comm, 0, sizeof(link->comm));
-		link->flags = WIRE_LINK_INTERRUPT;
-		link->cookie = 0;
-		link->no_user = WIRE_NO_USER_KERNEL_THREAD;
+		__builtin_memset(&first->process, 0, sizeof(first->process));
+		__builtin_memset(first->comm, 0, sizeof(first->comm));
+		first->flags = WIRE_WAKER_INTERRUPT;
+		first->cookie = 0;
+		first->no_user = WIRE_NO_USER_KERNEL_THREAD;
 		wake->record.count = 1;
 		return;
 	}
-	fill_process(&link->process, waker);
-	if (!link->process.tgid) /* all that user space cannot see are one */
-		__builtin_memset(&link->process, 0, sizeof(link->process));
-	bpf_probe_read_kernel_str(link->comm, sizeof(link->comm), &waker->comm);
+	fill_process(&first->process, waker);
+	if (!first->process.tgid) /* all that user space cannot see are one */
+		__builtin_memset(&first->process, 0, sizeof(first->process));
+	bpf_probe_read_kernel_str(first->comm, sizeof(first->comm), &waker->comm);
 	side = waker_user_side(waker, wakee, now, now > since_ns ? now - since_ns : 0);
-	link->cookie = side.cookie;
-	link->no_user = side.cookie ? WIRE_USER_PENDING : side.no_user;
-	wake->record.count = link->process.tgid ? add_chain(wake, waker, since_ns) : 1;
+	first->cookie = side.cookie;
+	first->no_user = side.cookie ? WIRE_USER_PENDING : side.no_user;
+	wake->record.count = first->process.tgid ? add_chain(wake, waker, since_ns) : 1;
 }
 
 /* The wake that ended the wait that `task` comes back from, if one is known to have done so. Once a wake. */

@@ -43,7 +43,7 @@ typedef __s32 int32_t;
 #define WIRE_GLOBS 16
 #define WIRE_CGROUPS 16
 #define WIRE_SENT_PLACES 4096	    /* where an id is noted that programs in NMIs have sent: its remainder */
-#define WIRE_LINKS 4		    /* of a chain of wakers */
+#define WIRE_WAKERS 4		    /* of a chain of wakers */
 #define WIRE_USER_ROW_BUCKETS 16384 /* powers of 2 */
 #define WIRE_USER_STACK_BUCKETS 16384
 #define WIRE_USER_MEMOS 128   /* of a CPU, a power of 2, as the next two are */
@@ -146,24 +146,24 @@ struct wire_sample {
 WIRE_ASSERT(sizeof(struct wire_sample) == 88);
 
 /* Who ended a wait: a thread, or an interrupt, of which only the kernel stack is known. */
-struct wire_link {
+struct wire_waker {
 	uint64_t at_ns;	       /* CLOCK_MONOTONIC */
 	uint64_t kernel_stack; /* id */
 	uint64_t cookie;       /* as in wire_interval, and no_user too */
 	struct wire_process process;
 	uint32_t no_user;
-	uint32_t flags; /* WIRE_LINK_INTERRUPT */
+	uint32_t flags; /* WIRE_WAKER_INTERRUPT */
 	char comm[WIRE_COMM_BYTES];
 };
-WIRE_ASSERT(sizeof(struct wire_link) == 72);
-#define WIRE_LINK_INTERRUPT 1
+WIRE_ASSERT(sizeof(struct wire_waker) == 72);
+#define WIRE_WAKER_INTERRUPT 1
 
 /* An interval of which it is known who ended the wait. */
 struct wire_woken_interval {
 	struct wire_interval interval; /* its type is WIRE_WOKEN_INTERVAL */
-	uint32_t count;		       /* links that follow, at least one and at most WIRE_LINKS */
+	uint32_t count;		       /* wakers that follow, at least one and at most WIRE_WAKERS */
 	uint32_t reserved;
-	/* struct wire_link links[count]: the waker, then who had woken it, and so on */
+	/* struct wire_waker wakers[count]: the waker, then who had woken it, and so on */
 };
 WIRE_ASSERT(sizeof(struct wire_woken_interval) == 136);
 

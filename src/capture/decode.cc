@@ -62,28 +62,28 @@ std::optional<Event> DecodeSum(std::span<const std::byte> record) {
   return event;
 }
 
-WakerEvent WakerOf(const wire_link& link) {
-  if ((link.flags & WIRE_LINK_INTERRUPT) != 0) {
-    return {.interrupt = true, .missing = NoUserStack::kKernelThread, .kernel_stack = link.kernel_stack};
+WakerEvent WakerOf(const wire_waker& waker) {
+  if ((waker.flags & WIRE_WAKER_INTERRUPT) != 0) {
+    return {.interrupt = true, .missing = NoUserStack::kKernelThread, .kernel_stack = waker.kernel_stack};
   }
-  return {.process = KeyOf(link.process),
-          .tid = static_cast<int32_t>(link.process.tid),
-          .comm = CommOf(link.comm),
-          .cookie = link.cookie,
-          .missing = link.cookie != 0 ? NoUserStack::kNone : MissingOf(link.no_user),
-          .kernel_stack = link.kernel_stack};
+  return {.process = KeyOf(waker.process),
+          .tid = static_cast<int32_t>(waker.process.tid),
+          .comm = CommOf(waker.comm),
+          .cookie = waker.cookie,
+          .missing = waker.cookie != 0 ? NoUserStack::kNone : MissingOf(waker.no_user),
+          .kernel_stack = waker.kernel_stack};
 }
 
 std::optional<Event> DecodeWokenInterval(std::span<const std::byte> record) {
   wire_woken_interval head;
-  if (!ReadHead(record, &head) || head.count == 0 || head.count > WIRE_LINKS) return std::nullopt;
+  if (!ReadHead(record, &head) || head.count == 0 || head.count > WIRE_WAKERS) return std::nullopt;
   IntervalEvent event = IntervalOf(head.interval);
-  auto links = record.subspan(sizeof(head));
+  auto wakers = record.subspan(sizeof(head));
   for (uint32_t i = 0; i < head.count; ++i) {
-    wire_link link;
-    if (!ReadHead(links, &link)) return std::nullopt;
-    event.wakers.push_back(WakerOf(link));
-    links = links.subspan(sizeof(link));
+    wire_waker waker;
+    if (!ReadHead(wakers, &waker)) return std::nullopt;
+    event.wakers.push_back(WakerOf(waker));
+    wakers = wakers.subspan(sizeof(waker));
   }
   return event;
 }

@@ -96,19 +96,19 @@ StackPlacer::Stack StackPlacer::KernelFrames(const NamedKernelStack& stack) {
   return frames;
 }
 
-StackPlacer::Stack StackPlacer::LinkFrames(const WakerLink& link) {
+StackPlacer::Stack StackPlacer::WakerFrames(const Waker& waker) {
   Stack frames = {tree_.FrameOf("woken by", "", FrameClass::kWaker)};
   const auto append_reversed = [&frames](const Stack& stack) {
     frames.insert(frames.end(), stack.rbegin(), stack.rend());
   };
-  append_reversed(KernelFrames(profile_.kernel_stacks[link.kernel_stack]));
-  if (link.interrupt) {
+  append_reversed(KernelFrames(profile_.kernel_stacks[waker.kernel_stack]));
+  if (waker.interrupt) {
     frames.push_back(tree_.FrameOf(kInterrupt, "", FrameClass::kThread));
     return frames;
   }
-  append_reversed(UserFrames(profile_.user_stacks[link.user_stack]));
-  frames.push_back(tree_.FrameOf(ThreadLabel(profile_.comms[link.comm]), "", FrameClass::kThread));
-  frames.push_back(tree_.FrameOf(process_(profile_.processes[link.process]), "", FrameClass::kThread));
+  append_reversed(UserFrames(profile_.user_stacks[waker.user_stack]));
+  frames.push_back(tree_.FrameOf(ThreadLabel(profile_.comms[waker.comm]), "", FrameClass::kThread));
+  frames.push_back(tree_.FrameOf(process_(profile_.processes[waker.process]), "", FrameClass::kThread));
   return frames;
 }
 
@@ -125,7 +125,7 @@ uint32_t StackPlacer::WakersOf(uint32_t waker) {
   uint32_t& node = waker_nodes_[waker - 1];
   if (node != 0) return node;
   const WakerChain& chain = profile_.wakers[waker - 1];
-  for (const WakerLink& link : chain) node = tree_.Below(node, LinkFrames(link));
+  for (const Waker& waker : chain) node = tree_.Below(node, WakerFrames(waker));
   if (chain.empty()) {
     node = tree_.Below(
         0, {tree_.FrameOf("woken by", "", FrameClass::kWaker), tree_.FrameOf("[other]", "", FrameClass::kMissing)});

@@ -94,7 +94,7 @@ class StackPlacer {
   void AppendFrame(const NamedFrame& frame, Stack* frames);
   Stack UserFrames(const NamedUserStack& stack);
   Stack KernelFrames(const NamedKernelStack& stack);
-  Stack LinkFrames(const WakerLink& link);
+  Stack WakerFrames(const Waker& waker);
 
   const NamedProfile& profile_;
   std::string (*const process_)(const ProcessInfo&);

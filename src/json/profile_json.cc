@@ -39,17 +39,17 @@ void WriteLabels(const RowLabelValues& values, JsonWriter& json) {
 
 // An empty chain stands for all that found no place.
 void WriteWakers(const NamedProfile& profile, const WakerChain& chain, RowLabels& labels, JsonWriter& json) {
-  WriteArray("wakers", chain, json, [&](const WakerLink& link) {
+  WriteArray("wakers", chain, json, [&](const Waker& waker) {
     json.BeginObject();
-    if (link.interrupt) {
+    if (waker.interrupt) {
       json.Key("interrupt");
       json.Bool(true);
     } else {
-      WriteLabels(labels.OfProcess(link.process), json);
-      json.Field("comm", profile.comms[link.comm]);
-      WriteUserStackFields(profile.user_stacks[link.user_stack], {}, json);
+      WriteLabels(labels.OfProcess(waker.process), json);
+      json.Field("comm", profile.comms[waker.comm]);
+      WriteUserStackFields(profile.user_stacks[waker.user_stack], {}, json);
     }
-    WriteKernelStack(profile.kernel_stacks[link.kernel_stack], json);
+    WriteKernelStack(profile.kernel_stacks[waker.kernel_stack], json);
     json.EndObject();
   });
 }

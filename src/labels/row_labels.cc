@@ -40,8 +40,8 @@ void RowLabels::NumberImages() {
   };
   for (const ProfileRow& row : profile_.rows) number(row.process);
   for (const WakerChain& chain : profile_.wakers) {
-    for (const WakerLink& link : chain) {
-      if (!link.interrupt) number(link.process);
+    for (const Waker& waker : chain) {
+      if (!waker.interrupt) number(waker.process);
     }
   }
 }

@@ -81,17 +81,17 @@ std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerCha
   const auto append_reversed = [&labels](std::vector<std::string> stack) {
     labels.insert(labels.end(), std::make_move_iterator(stack.rbegin()), std::make_move_iterator(stack.rend()));
   };
-  for (const WakerLink& link : chain) {
+  for (const Waker& waker : chain) {
     labels.emplace_back(kWakerMark);
-    append_reversed(naming.kernel(profile.kernel_stacks[link.kernel_stack]));
+    append_reversed(naming.kernel(profile.kernel_stacks[waker.kernel_stack]));
     labels.emplace_back("-");
-    if (link.interrupt) {
+    if (waker.interrupt) {
       labels.emplace_back(kInterrupt);
       continue;
     }
-    append_reversed(naming.user(profile.user_stacks[link.user_stack]));
-    labels.push_back(ThreadLabel(profile.comms[link.comm]));
-    if (naming.process != nullptr) labels.push_back(naming.process(profile.processes[link.process]));
+    append_reversed(naming.user(profile.user_stacks[waker.user_stack]));
+    labels.push_back(ThreadLabel(profile.comms[waker.comm]));
+    if (naming.process != nullptr) labels.push_back(naming.process(profile.processes[waker.process]));
   }
   return labels;
 }

@@ -23,7 +23,7 @@ std::vector<std::string> UserLabels(const NamedUserStack& stack);
 // Empty if there is no kernel stack: the thread was in user mode.
 std::vector<std::string> KernelLabels(const NamedKernelStack& stack);
 
-// A chain of wakers as labels: for each link the way back from where it woke, behind kWakerMark, to the name of its
+// A chain of wakers as labels: for each waker the way back from where it woke, behind kWakerMark, to the name of its
 // thread, and to its process if that is to be named; [interrupt] instead. All chains that found no place are [other].
 inline constexpr std::string_view kWakerMark = "--";
 inline constexpr std::string_view kInterrupt = "[interrupt]";

@@ -107,7 +107,7 @@ class Writer {
     WritePart(part);
   }
 
-  std::span<const WakerLink> WakersOf(const ProfileRow& row) const {
+  std::span<const Waker> WakersOf(const ProfileRow& row) const {
     if (row.waker == 0) return {};
     return profile_.wakers[row.waker - 1];
   }
@@ -126,7 +126,7 @@ class Writer {
     };
     for (const ProfileRow& row : profile_.rows) {
       add(row.user_stack);
-      for (const WakerLink& link : WakersOf(row)) add(link.user_stack);
+      for (const Waker& waker : WakersOf(row)) add(waker.user_stack);
     }
     std::stable_partition(objects.begin(), objects.end(), LooksLikeProgram);
     return objects;
@@ -286,7 +286,7 @@ class Writer {
 
   void AddWakerLabels(const ProfileRow& row, pb::Sample* sample) {
     if (row.waker == 0) return;
-    const std::span<const WakerLink> chain = WakersOf(row);
+    const std::span<const Waker> chain = WakersOf(row);
     if (chain.empty()) AddText(kWakerLabel, kOtherStack, sample);
     for (size_t i = 0; i < chain.size(); ++i) {
       const std::string prefix = WakerPrefix(i);
@@ -303,24 +303,24 @@ class Writer {
     }
   }
 
-  // The chain's last link first, each from its outermost frame to its leaf, and the mark behind it: as in the folded
+  // The chain's last waker first, each from its outermost frame to its leaf, and the mark behind it: as in the folded
   // form, the wait goes on where it was ended.
   void AddWakerLocations(const ProfileRow& row, pb::Sample* sample) {
     if (row.waker == 0) return;
     auto& ids = *sample->mutable_location_id();
-    const std::span<const WakerLink> chain = WakersOf(row);
+    const std::span<const Waker> chain = WakersOf(row);
     if (chain.empty()) {
       ids.Add(Word({}, "[other]"));
       ids.Add(Word({}, kWakerMark));
     }
-    for (auto link = chain.rbegin(); link != chain.rend(); ++link) {
-      if (link->interrupt) {
+    for (auto waker = chain.rbegin(); waker != chain.rend(); ++waker) {
+      if (waker->interrupt) {
         ids.Add(Word({}, kInterrupt));
       } else {
-        const std::vector<uint64_t>& user = UserLocations(link->user_stack);
+        const std::vector<uint64_t>& user = UserLocations(waker->user_stack);
         ids.Add(user.rbegin(), user.rend());
       }
-      const std::vector<uint64_t>& kernel = KernelLocations(link->kernel_stack);
+      const std::vector<uint64_t>& kernel = KernelLocations(waker->kernel_stack);
       ids.Add(kernel.rbegin(), kernel.rend());
       ids.Add(Word({}, kWakerMark));
     }

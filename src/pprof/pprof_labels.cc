@@ -46,11 +46,11 @@ std::optional<Run> ParseRun(std::string_view text) {
 
 }  // namespace
 
-std::string WakerLabel(size_t link) {
-  return absl::StrCat(std::string(kWakerLabel), link == 0 ? "" : absl::StrCat(link + 1));
+std::string WakerLabel(size_t index) {
+  return absl::StrCat(std::string(kWakerLabel), index == 0 ? "" : absl::StrCat(index + 1));
 }
 
-std::string WakerPrefix(size_t link) { return absl::StrCat(WakerLabel(link), "_"); }
+std::string WakerPrefix(size_t index) { return absl::StrCat(WakerLabel(index), "_"); }
 
 std::string_view NameToday(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kRenamed = {{

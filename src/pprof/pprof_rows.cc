@@ -62,12 +62,12 @@ void PprofRows::ReadAnyLabel(std::string_view key, std::string_view text, int64_
 
 // `key` begins with kWakerLabel.
 void PprofRows::ReadWakerLabel(std::string_view key, std::string_view text, int64_t number, Labels* labels) {
-  for (size_t link = kMaxLinks; link-- > 0;) {
-    const std::string name = WakerLabel(link);
-    const std::string prefix = WakerPrefix(link);
+  for (size_t i = kMaxWakers; i-- > 0;) {
+    const std::string name = WakerLabel(i);
+    const std::string prefix = WakerPrefix(i);
     if (key != name && !key.starts_with(prefix)) continue;
     const std::string_view rest = key == name ? "" : key.substr(prefix.size());
-    WakerLabels& waker = labels->wakers[link];
+    WakerLabels& waker = labels->wakers[i];
     if (rest.empty()) {
       waker.name = text;
     } else {
@@ -93,7 +93,7 @@ absl::StatusOr<PprofRows::Labels> PprofRows::ReadLabels(const Message& sample) {
   }
   const absl::Status status = ReadDetails(sample.details(), &labels);
   if (!status.ok()) return status;
-  while (labels.links < kMaxLinks && !labels.wakers[labels.links].name.empty()) ++labels.links;
+  while (labels.named_wakers < kMaxWakers && !labels.wakers[labels.named_wakers].name.empty()) ++labels.named_wakers;
   return labels;
 }
 
@@ -109,7 +109,7 @@ absl::Status PprofRows::ReadDetails(const Message& details, Labels* labels) {
   const absl::StatusOr<std::string_view> unwind = tables_.String(details.unwind());
   if (!unwind.ok()) return unwind.status();
   labels->unwind = *unwind;
-  for (int i = 0; i < details.waker_unwind_size() && i < static_cast<int>(kMaxLinks); ++i) {
+  for (int i = 0; i < details.waker_unwind_size() && i < static_cast<int>(kMaxWakers); ++i) {
     const absl::StatusOr<std::string_view> of_waker = tables_.String(details.waker_unwind(i));
     if (!of_waker.ok()) return of_waker.status();
     labels->wakers[static_cast<size_t>(i)].unwind = *of_waker;
@@ -203,7 +203,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   const std::optional<int32_t> syscall = SystemCallNumber(labels->text(RowLabel::kSystemCall));
   if (!syscall.has_value()) return DamagedRow("an unknown system call");
   const auto split =
-      stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())}, labels->links);
+      stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())}, labels->named_wakers);
   if (!split.ok()) return split.status();
   const auto stacks = stacks_.Intern(split->front(), *labels);
   if (!stacks.ok()) return stacks.status();
@@ -218,7 +218,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   const absl::StatusOr<uint32_t> control_group = InternControlGroup(labels->text(RowLabel::kControlGroup));
   if (!control_group.ok()) return control_group.status();
   row.control_group = *control_group;
-  if (labels->links != 0) {
+  if (labels->named_wakers != 0) {
     const absl::StatusOr<uint32_t> waker = InternWaker(*labels, *split);
     if (!waker.ok()) return waker.status();
     row.waker = *waker;
@@ -242,14 +242,14 @@ absl::StatusOr<uint32_t> PprofRows::InternWaker(const Labels& labels,
     const bool interrupt = waker.is_one_of(kInterrupt);
     const auto found = interrupt ? stacks_.InternInterrupt(stacks[i + 1], waker) : stacks_.Intern(stacks[i + 1], waker);
     if (!found.ok()) return found.status();
-    WakerLink& link = chain.emplace_back();
-    link = {.interrupt = interrupt, .kernel_stack = found->kernel, .user_stack = found->user};
+    Waker& entry = chain.emplace_back();
+    entry = {.interrupt = interrupt, .kernel_stack = found->kernel, .user_stack = found->user};
     bytes += found->bytes + waker.name.size() + waker.bytes();
     if (interrupt) continue;
     const absl::StatusOr<uint32_t> process = InternProcess(waker);
     if (!process.ok()) return process.status();
-    link.process = *process;
-    link.comm = InternComm(waker.name);
+    entry.process = *process;
+    entry.comm = InternComm(waker.name);
   }
   if (absl::Status status = shown_.Take(bytes); !status.ok()) return status;
   const auto [it, inserted] = waker_index_.try_emplace(chain, static_cast<uint32_t>(profile_.wakers.size() + 1));

@@ -41,7 +41,7 @@ class PprofRows {
   absl::Status Add(std::string_view sample);
 
  private:
-  // What rows and links of the chain of wakers have both.
+  // What rows and the wakers of a chain have both.
   struct AnyLabels : PprofStackLabels {
     RowLabelValues values = {};
 
@@ -64,8 +64,8 @@ class PprofRows {
     int64_t blocked_error = 0;
     int64_t runnable_error = 0;
     int64_t draws = 0;
-    std::array<WakerLabels, kMaxLinks> wakers;
-    size_t links = 0;  // of `wakers` that are named
+    std::array<WakerLabels, kMaxWakers> wakers;
+    size_t named_wakers = 0;  // of `wakers` that are named
     std::string times;
   };
   struct LabelNames;

@@ -85,7 +85,7 @@ bool PprofStacks::IsMark(uint32_t index) const {
 
 absl::StatusOr<std::vector<PprofStacks::Locations>> PprofStacks::Split(std::span<const uint64_t> location_ids,
                                                                        size_t wakers) const {
-  const size_t max_locations = (max_frames_ + 1) * (1 + kMaxLinks);
+  const size_t max_locations = (max_frames_ + 1) * (1 + kMaxWakers);
   if (location_ids.size() > max_locations) {
     return absl::ResourceExhaustedError(absl::StrCat("is too large: stacks of more than ", max_locations, " frames"));
   }

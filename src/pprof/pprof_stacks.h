@@ -39,7 +39,7 @@ class PprofStacks {
 
   using Locations = std::vector<uint32_t>;  // of one stack, leaf first; indices into the tables
 
-  // The locations of a sample, taken apart where its wakers meet: its own, and those of `wakers` links, the first one
+  // The locations of a sample, taken apart where its wakers meet: its own, and those of `wakers`, the first one
   // first. DataLoss if there are more or fewer, ResourceExhausted if one is too deep.
   absl::StatusOr<std::vector<Locations>> Split(std::span<const uint64_t> location_ids, size_t wakers) const;
   // The stacks of these locations. DataLoss if they are none of ours, ResourceExhausted if there are, with all others,

@@ -12,9 +12,9 @@
 
 namespace offcpu {
 
-// Who ended it; as WakerLink, but that its user stack comes with a capture too.
+// Who ended it; as Waker has it, but its user stack comes with a capture too.
 struct IntervalWaker {
-  WakerLink link;
+  Waker in_profile;
   bool has_user_stack = false;  // as in Interval, as the next two are
   uint64_t cookie = 0;          // 0 for an interrupt
   NoUserStack missing = NoUserStack::kNone;

@@ -41,7 +41,7 @@ size_t AddStretches(const Stretches& from, uint64_t bucket_ns, Stretches& to) {
 template <typename AnyInterval, typename Visit>
 void VisitStacks(AnyInterval& interval, Visit visit) {
   visit(interval.cookie, interval.row.user_stack);
-  for (auto& waker : interval.wakers) visit(waker.cookie, waker.link.user_stack);
+  for (auto& waker : interval.wakers) visit(waker.cookie, waker.in_profile.user_stack);
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ void Joiner::GiveUpMissing(Interval& interval) {
   };
   if (!interval.has_user_stack) give_up(interval.missing, interval.cookie, interval.row.user_stack);
   for (IntervalWaker& waker : interval.wakers) {
-    if (!waker.has_user_stack) give_up(waker.missing, waker.cookie, waker.link.user_stack);
+    if (!waker.has_user_stack) give_up(waker.missing, waker.cookie, waker.in_profile.user_stack);
   }
 }
 
@@ -84,7 +84,7 @@ void Joiner::Settle(Interval&& interval) {
   if (unknown != 0) return Wait(std::move(interval), FindOrAddStay(unknown));
   if (!interval.wakers.empty()) {
     WakerChain chain;
-    for (const IntervalWaker& waker : interval.wakers) chain.push_back(waker.link);
+    for (const IntervalWaker& waker : interval.wakers) chain.push_back(waker.in_profile);
     row.waker = table_.InternWaker(chain);
   }
   table_.Add(row, interval.when);

@@ -62,7 +62,7 @@ void JoinLostStacks(NamedProfile& profile) {
   const auto first = static_cast<uint32_t>(std::find_if(stacks.begin(), stacks.end(), is_lost) - stacks.begin());
   const auto join = [&](uint32_t& stack) { stack = stacks[stack].is_lost() ? first : stack; };
   for (WakerChain& chain : profile.wakers) {
-    for (WakerLink& link : chain) join(link.kernel_stack);
+    for (Waker& waker : chain) join(waker.kernel_stack);
   }
   const std::vector<uint32_t> chains = JoinChains(profile.wakers);
   for (NamedRow& row : profile.rows) {

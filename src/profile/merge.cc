@@ -125,7 +125,7 @@ class Merger {
     row.comm = Comm(row.comm);
     row.kernel_stack = Kernel(row.kernel_stack);
     row.user_stack = User(row.user_stack);
-    row.waker = Waker(row.waker);
+    row.waker = WakerOf(row.waker);
     row.control_group = ControlGroup(row.control_group);
     const auto [it, inserted] = rows_.try_emplace(row.key(), profile_.rows.size());
     times_.Add(*window_, row, it->second);
@@ -204,17 +204,17 @@ class Merger {
   }
 
   // As RowKey::waker.
-  uint32_t Waker(uint32_t in_window) {
+  uint32_t WakerOf(uint32_t in_window) {
     if (in_window == 0) return 0;
     uint32_t& index = wakers_[in_window - 1];
     if (index != kNone) return index;
     WakerChain chain = window_->wakers[in_window - 1];
-    for (WakerLink& link : chain) {
-      link.kernel_stack = Kernel(link.kernel_stack);
-      link.user_stack = User(link.user_stack);
-      if (link.interrupt) continue;
-      link.process = Process(link.process);
-      link.comm = Comm(link.comm);
+    for (Waker& waker : chain) {
+      waker.kernel_stack = Kernel(waker.kernel_stack);
+      waker.user_stack = User(waker.user_stack);
+      if (waker.interrupt) continue;
+      waker.process = Process(waker.process);
+      waker.comm = Comm(waker.comm);
     }
     index = Intern(chain, chain, waker_index_, profile_.wakers) + 1;
     return index;

@@ -187,7 +187,7 @@ class NamedMerger {
       added.user_stack = index_of(row.user_stack, row.idle, row.wait);
     }
     for (WakerChain& chain : window.wakers) {
-      for (WakerLink& link : chain) link.user_stack = index_of(link.user_stack, "", "");
+      for (Waker& waker : chain) waker.user_stack = index_of(waker.user_stack, "", "");
     }
   }
 
@@ -205,7 +205,7 @@ class NamedMerger {
       taken.user_stack = index_of(row.user_stack);
     }
     for (WakerChain& chain : merged.wakers) {
-      for (WakerLink& link : chain) link.user_stack = index_of(link.user_stack);
+      for (Waker& waker : chain) waker.user_stack = index_of(waker.user_stack);
     }
   }
 

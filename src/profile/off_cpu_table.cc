@@ -177,7 +177,7 @@ void OffCpuTable::AddWakerLosses(Profile& profile) {
   std::array<Loss, kNoUserStackCount> missing;
   for (const ProfileRow& row : profile.rows) {
     if (row.waker == 0 || profile.wakers[row.waker - 1].empty()) continue;
-    const WakerLink& waker = profile.wakers[row.waker - 1].front();
+    const Waker& waker = profile.wakers[row.waker - 1].front();
     Loss& loss = missing[static_cast<size_t>(profile.user_stacks[waker.user_stack].missing)];
     loss.count += row.count;
     loss.ns += row.total_ns();

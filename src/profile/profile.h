@@ -68,24 +68,24 @@ struct KernelStack {
 };
 
 // A thread, or an interrupt, that ended a wait; indices into the profile.
-struct WakerLink {
+struct Waker {
   bool interrupt = false;
   uint32_t process = 0;  // of a thread; 0 otherwise, as `comm` is
   uint32_t comm = 0;
   uint32_t kernel_stack = 0;
   uint32_t user_stack = 0;  // of an interrupt that of a kernel thread
 
-  bool operator==(const WakerLink&) const = default;
+  bool operator==(const Waker&) const = default;
   template <typename H>
-  friend H AbslHashValue(H h, const WakerLink& link) {
-    return H::combine(std::move(h), link.interrupt, link.process, link.comm, link.kernel_stack, link.user_stack);
+  friend H AbslHashValue(H h, const Waker& waker) {
+    return H::combine(std::move(h), waker.interrupt, waker.process, waker.comm, waker.kernel_stack, waker.user_stack);
   }
 };
 
-// The one that ended a wait, who had woken that one while the first was waiting for it, and so on: at most kMaxLinks.
+// The one that ended a wait, who had woken that one while the first was waiting for it, and so on: at most kMaxWakers.
 // Empty: stands for all that found no place, "[other]".
-using WakerChain = std::vector<WakerLink>;
-inline constexpr size_t kMaxLinks = 4;
+using WakerChain = std::vector<Waker>;
+inline constexpr size_t kMaxWakers = 4;
 
 struct UserStackEntry {
   UserStack stack;  // empty if `missing` is not kNone, or `overflow`

@@ -91,7 +91,7 @@ void Window::Join(Interval&& interval) {
   };
   join(interval.cookie, interval.missing, interval.row.user_stack, interval.has_user_stack);
   for (IntervalWaker& waker : interval.wakers)
-    join(waker.cookie, waker.missing, waker.link.user_stack, waker.has_user_stack);
+    join(waker.cookie, waker.missing, waker.in_profile.user_stack, waker.has_user_stack);
   joiner_.Add(std::move(interval));
 }
 
@@ -120,11 +120,11 @@ std::vector<IntervalWaker> Window::WakersOf(const IntervalEvent& event) {
     IntervalWaker& known = wakers.emplace_back();
     known.cookie = waker.cookie;
     known.missing = waker.missing;
-    known.link.interrupt = waker.interrupt;
-    known.link.kernel_stack = InternKernelStack(waker.kernel_stack);
+    known.in_profile.interrupt = waker.interrupt;
+    known.in_profile.kernel_stack = InternKernelStack(waker.kernel_stack);
     if (waker.interrupt) continue;
-    known.link.process = table_.InternProcess({.key = waker.process, .name = NameIfNeverLookedAt(waker)});
-    known.link.comm = table_.InternComm(waker.comm);
+    known.in_profile.process = table_.InternProcess({.key = waker.process, .name = NameIfNeverLookedAt(waker)});
+    known.in_profile.comm = table_.InternComm(waker.comm);
   }
   return wakers;
 }

@@ -131,12 +131,12 @@ std::string WakingFunction(const std::vector<std::string>& labels) {
 }
 
 // "waker (1234): write < reply | pipe_write"; the pid only of one process.
-std::string LinkLine(const NamedProfile& profile, const WakerLink& link, bool has_pid) {
-  const std::string leaf = WakingFunction(KernelLabels(profile.kernel_stacks[link.kernel_stack]));
-  if (link.interrupt) return absl::StrCat(std::string(kInterrupt), " | ", leaf);
-  const std::string pid = has_pid ? absl::StrCat(" (", profile.processes[link.process].key.pid, ")") : "";
-  return absl::StrCat(ThreadLabel(profile.comms[link.comm]), pid, ": ",
-                      absl::StrJoin(UserLeaves(profile.user_stacks[link.user_stack]), " < "), " | ", leaf);
+std::string WakerLine(const NamedProfile& profile, const Waker& waker, bool has_pid) {
+  const std::string leaf = WakingFunction(KernelLabels(profile.kernel_stacks[waker.kernel_stack]));
+  if (waker.interrupt) return absl::StrCat(std::string(kInterrupt), " | ", leaf);
+  const std::string pid = has_pid ? absl::StrCat(" (", profile.processes[waker.process].key.pid, ")") : "";
+  return absl::StrCat(ThreadLabel(profile.comms[waker.comm]), pid, ": ",
+                      absl::StrJoin(UserLeaves(profile.user_stacks[waker.user_stack]), " < "), " | ", leaf);
 }
 
 // Waits that were ended in one way, by any number of processes.
@@ -146,10 +146,10 @@ struct WakeSum {
   std::set<std::string> with_pids;  // each way once
 };
 
-std::string ChainText(const NamedProfile& profile, uint32_t waker, bool has_pids) {
+std::string ChainText(const NamedProfile& profile, uint32_t chain, bool has_pids) {
   std::string text;
-  for (const WakerLink& link : profile.wakers[waker - 1])
-    absl::StrAppend(&text, LinkLine(profile, link, has_pids), "\n");
+  for (const Waker& waker : profile.wakers[chain - 1])
+    absl::StrAppend(&text, WakerLine(profile, waker, has_pids), "\n");
   return text;
 }
 
@@ -181,8 +181,8 @@ void WriteWakers(const NamedProfile& profile, const RowGroup& stack, const Table
     const WakerChain& chain = profile.wakers[wake.chain - 1];
     std::string what = absl::StrCat("woken, ", ValueText(wake.sums, value), ", by ");
     if (chain.empty()) write(what, "others");
-    for (const WakerLink& link : chain) {
-      write(what, LinkLine(profile, link, wake.with_pids.size() == 1));
+    for (const Waker& waker : chain) {
+      write(what, WakerLine(profile, waker, wake.with_pids.size() == 1));
       what = "  woken by ";
     }
   }

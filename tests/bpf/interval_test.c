@@ -44,9 +44,9 @@ static void send(struct user_side side)
 	send_interval(task, &account, &times, 55, side, WIRE_KIND_DISK, 35);
 }
 
-static void send_with_waker(__u32 links)
+static void send_with_waker(__u32 wakers)
 {
-	woken.record.count = links;
+	woken.record.count = wakers;
 	send_woken(task, &account, &times, 55, (struct user_side){}, WIRE_KIND_DISK, 35, &woken);
 }
 
@@ -131,7 +131,7 @@ TEST(Interval, WaitIsLostWithoutAnAccountToo)
 	EXPECT_EQ(counted(WIRE_COUNT_INTERVAL_RING_BUSY).ns, 500);
 }
 
-/* The record is 136 bytes and each link 72. */
+/* The record is 136 bytes and each waker 72. */
 TEST(WokenInterval, LinksFollowTheInterval)
 {
 	struct wire_interval expected = expected_interval();
@@ -140,22 +140,22 @@ TEST(WokenInterval, LinksFollowTheInterval)
 	begin();
 	expected.type = WIRE_WOKEN_INTERVAL;
 	expected.no_user = WIRE_USER_PENDING;
-	for (__u32 i = 0; i < WIRE_LINKS; i++)
-		woken.links[i].at_ns = 100 + i;
-	for (__u32 links = 1; links <= WIRE_LINKS; links++)
-		send_with_waker(links);
-	for (__u32 i = 0; i < WIRE_LINKS; i++) {
+	for (__u32 i = 0; i < WIRE_WAKERS; i++)
+		woken.wakers[i].at_ns = 100 + i;
+	for (__u32 wakers = 1; wakers <= WIRE_WAKERS; wakers++)
+		send_with_waker(wakers);
+	for (__u32 i = 0; i < WIRE_WAKERS; i++) {
 		sent = host_record(&intervals, i).bytes;
 		ASSERT_EQ(host_record(&intervals, i).length, 136 + 72 * (i + 1));
 		EXPECT_BYTES(&sent->interval, &expected, sizeof(expected));
 		EXPECT_EQ(sent->count, i + 1);
-		EXPECT_EQ(((const struct wire_link *)(sent + 1))[i].at_ns, 100 + i);
+		EXPECT_EQ(((const struct wire_waker *)(sent + 1))[i].at_ns, 100 + i);
 	}
 	EXPECT_EQ(account.blocked_ns, 4 * 380);
 	EXPECT_EQ(account.runnable_ns, 4 * 120);
 }
 
-/* One with 4 links takes 432 bytes in the ring: 9 fit, and of the 207 that are left one with one link takes
+/* One with 4 wakers takes 432 bytes in the ring: 9 fit, and of the 207 that are left one with one waker takes
  * 216. */
 TEST(WokenInterval, RecordThatDoesNotFitIsLost)
 {

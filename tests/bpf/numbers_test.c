@@ -241,14 +241,14 @@ TEST(Numbers, WakersOutsideAreOneProcessWithoutUserStacks)
 	wake = wake_by(waker, wakee, FRAMES(CODE));
 	ASSERT_TRUE(wake);
 	ASSERT_EQ(wake->record.count, 1);
-	EXPECT_EQ(wake->links[0].process.tgid, 0);
-	EXPECT_EQ(wake->links[0].process.tid, 0);
-	EXPECT_EQ(wake->links[0].process.start_ns, 0);
-	EXPECT_EQ(wake->links[0].process.exec_id, 0);
-	EXPECT_EQ(wake->links[0].flags, 0);
-	EXPECT_EQ(__builtin_strcmp(wake->links[0].comm, "outside"), 0);
-	EXPECT_EQ(wake->links[0].cookie, 0);
-	EXPECT_EQ(wake->links[0].no_user, WIRE_NO_USER_NOT_ASKED);
+	EXPECT_EQ(wake->wakers[0].process.tgid, 0);
+	EXPECT_EQ(wake->wakers[0].process.tid, 0);
+	EXPECT_EQ(wake->wakers[0].process.start_ns, 0);
+	EXPECT_EQ(wake->wakers[0].process.exec_id, 0);
+	EXPECT_EQ(wake->wakers[0].flags, 0);
+	EXPECT_EQ(__builtin_strcmp(wake->wakers[0].comm, "outside"), 0);
+	EXPECT_EQ(wake->wakers[0].cookie, 0);
+	EXPECT_EQ(wake->wakers[0].no_user, WIRE_NO_USER_NOT_ASKED);
 }
 
 /* By what they are: numbers cannot name them. */

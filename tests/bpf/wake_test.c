@@ -82,14 +82,14 @@ TEST(Wake, ChainGoesOnWithWhoWokeTheWaker)
 	wake_at(20, first, second);
 	wake = wake_at(30, second, third);
 	EXPECT_EQ(wake->record.count, 2);
-	EXPECT_EQ(wake->links[0].process.tgid, 200);
-	EXPECT_EQ(wake->links[0].at_ns, 30);
-	EXPECT_EQ(wake->links[1].process.tgid, 100);
-	EXPECT_EQ(wake->links[1].at_ns, 20);
+	EXPECT_EQ(wake->wakers[0].process.tgid, 200);
+	EXPECT_EQ(wake->wakers[0].at_ns, 30);
+	EXPECT_EQ(wake->wakers[1].process.tgid, 100);
+	EXPECT_EQ(wake->wakers[1].at_ns, 20);
 }
 
-/* How many links the wake of a thread has that sleeps since `since_ns`, by one that was woken at 20. */
-static __u32 links_since(__u64 since_ns)
+/* How many wakers the wake of a thread has that sleeps since `since_ns`, by one that was woken at 20. */
+static __u32 wakers_since(__u64 since_ns)
 {
 	struct task_struct *second = new_sleeper(200, 10), *third = new_sleeper(300, since_ns);
 
@@ -100,9 +100,9 @@ static __u32 links_since(__u64 since_ns)
 /* What was before a thread went to sleep, it has not waited for. */
 TEST(Wake, ChainEndsWithTheWakesBeforeTheWait)
 {
-	EXPECT_EQ(links_since(19), 2);
-	EXPECT_EQ(links_since(20), 1);
-	EXPECT_EQ(links_since(21), 1);
+	EXPECT_EQ(wakers_since(19), 2);
+	EXPECT_EQ(wakers_since(20), 1);
+	EXPECT_EQ(wakers_since(21), 1);
 }
 
 /* Six threads wake one another, at 10, 20 and so on, and the seventh waits for all of them: the last four are
@@ -120,8 +120,8 @@ TEST(Wake, ChainHasAtMostFourLinks)
 		EXPECT_EQ(wake->record.count, i < 4 ? i + 1 : 4);
 	}
 	for (int i = 0; i < 4; i++) {
-		EXPECT_EQ(wake->links[i].process.tgid, 105 - i);
-		EXPECT_EQ(wake->links[i].at_ns, 60 - 10 * i);
+		EXPECT_EQ(wake->wakers[i].process.tgid, 105 - i);
+		EXPECT_EQ(wake->wakers[i].at_ns, 60 - 10 * i);
 	}
 }
 
@@ -137,8 +137,8 @@ TEST(Wake, InterruptEndsAChain)
 	wake_by(first, second, FRAMES(CODE, INTERRUPT(0)));
 	wake = wake_at(30, second, third);
 	EXPECT_EQ(wake->record.count, 2);
-	EXPECT_EQ(wake->links[1].flags, WIRE_LINK_INTERRUPT);
-	EXPECT_EQ(wake->links[1].at_ns, 11);
+	EXPECT_EQ(wake->wakers[1].flags, WIRE_WAKER_INTERRUPT);
+	EXPECT_EQ(wake->wakers[1].at_ns, 11);
 }
 
 /* All is copied: what the waker does later changes nothing. */
@@ -151,8 +151,8 @@ TEST(Wake, ChainIsACopy)
 	wake_at(20, first, second);
 	wake = wake_at(30, second, third);
 	wake_at(40, third, second);
-	EXPECT_EQ(wake->links[1].process.tgid, 100);
-	EXPECT_EQ(wake->links[1].at_ns, 20);
+	EXPECT_EQ(wake->wakers[1].process.tgid, 100);
+	EXPECT_EQ(wake->wakers[1].at_ns, 20);
 }
 
 TEST(Wake, ChainIsCutAndCountedForWantOfStorage)

@@ -18,29 +18,29 @@ static struct task_struct *new_waker(void)
 	return waker;
 }
 
-/* The link of `waker`, which wakes a thread that has slept for so long. */
-static struct wire_link link_after(struct task_struct *waker, struct task_struct *wakee, __u64 slept_ns)
+/* What is known of `waker`, which wakes a thread that has slept for so long. */
+static struct wire_waker waker_after(struct task_struct *waker, struct task_struct *wakee, __u64 slept_ns)
 {
 	host.now_ns = 10 * SECOND;
 	make_wake(wakee);
 	wake_of_task(wakee)->out_ns = 10 * SECOND - slept_ns;
-	return wake_by(waker, wakee, FRAMES(CODE))->links[0];
+	return wake_by(waker, wakee, FRAMES(CODE))->wakers[0];
 }
 
-static void expect_none(struct wire_link link, __u32 reason)
+static void expect_none(struct wire_waker seen, __u32 reason)
 {
-	EXPECT_EQ(link.cookie, 0);
-	EXPECT_EQ(link.no_user, reason);
+	EXPECT_EQ(seen.cookie, 0);
+	EXPECT_EQ(seen.no_user, reason);
 }
 
 /* Asked for by task work: under a cookie of its context, 2, of this CPU, 0, and the first one. */
 TEST(WakerUser, StackIsAskedForUnderACookieOfWakers)
 {
 	struct task_struct *waker = new_waker();
-	struct wire_link link = link_after(waker, host_new_process(200), 5 * MILLISECOND);
+	struct wire_waker seen = waker_after(waker, host_new_process(200), 5 * MILLISECOND);
 
-	EXPECT_EQ(link.cookie, 2ULL << 46 | 1);
-	EXPECT_EQ(link.no_user, WIRE_USER_PENDING);
+	EXPECT_EQ(seen.cookie, 2ULL << 46 | 1);
+	EXPECT_EQ(seen.no_user, WIRE_USER_PENDING);
 	EXPECT_EQ(host_count(&requests), 1);
 	EXPECT_EQ(host_return_to_user(waker), 1);
 	EXPECT_EQ(host_records(&captures), 1);
@@ -51,8 +51,8 @@ TEST(WakerUser, IsAskedForFromTheLeastWaitOn)
 	struct task_struct *waker = new_waker();
 
 	settings->min_wait_ns = 1000;
-	expect_none(link_after(waker, host_new_process(200), 999), WIRE_NO_USER_NOT_ASKED);
-	EXPECT_EQ(link_after(waker, host_new_process(200), 1000).no_user, WIRE_USER_PENDING);
+	expect_none(waker_after(waker, host_new_process(200), 999), WIRE_NO_USER_NOT_ASKED);
+	EXPECT_EQ(waker_after(waker, host_new_process(200), 1000).no_user, WIRE_USER_PENDING);
 }
 
 /* A thread that is leaving has not waited yet, whatever it did before. */
@@ -62,7 +62,7 @@ TEST(WakerUser, ThreadThatIsLeavingHasNotWaited)
 
 	settings->min_wait_ns = 1;
 	wakee->on_cpu = 1;
-	expect_none(link_after(waker, wakee, 5 * MILLISECOND), WIRE_NO_USER_NOT_ASKED);
+	expect_none(waker_after(waker, wakee, 5 * MILLISECOND), WIRE_NO_USER_NOT_ASKED);
 }
 
 /* Clocks of CPUs may be apart. */
@@ -71,7 +71,7 @@ TEST(WakerUser, SleepThatBeginsLaterHasNotBegun)
 	struct task_struct *waker = new_waker();
 
 	settings->min_wait_ns = 1;
-	expect_none(link_after(waker, host_new_process(200), -1ULL), WIRE_NO_USER_NOT_ASKED);
+	expect_none(waker_after(waker, host_new_process(200), -1ULL), WIRE_NO_USER_NOT_ASKED);
 }
 
 TEST(WakerUser, WhoIsNotRecordedMakesNobodyAsk)
@@ -79,14 +79,14 @@ TEST(WakerUser, WhoIsNotRecordedMakesNobodyAsk)
 	struct task_struct *waker = new_waker(), *wakee = host_new_process(200);
 
 	settings->own_tgid = 200;
-	expect_none(link_after(waker, wakee, 5 * MILLISECOND), WIRE_NO_USER_NOT_ASKED);
+	expect_none(waker_after(waker, wakee, 5 * MILLISECOND), WIRE_NO_USER_NOT_ASKED);
 }
 
 /* The filters are about who waits: any thread wakes. */
 TEST(WakerUser, WakerNeedNotBeRecorded)
 {
 	settings->own_tgid = 100;
-	EXPECT_EQ(link_after(new_waker(), host_new_process(200), 5 * MILLISECOND).no_user, WIRE_USER_PENDING);
+	EXPECT_EQ(waker_after(new_waker(), host_new_process(200), 5 * MILLISECOND).no_user, WIRE_USER_PENDING);
 }
 
 /* Whether anybody would ask or not. */
@@ -99,10 +99,10 @@ TEST(WakerUser, ThreadsOfTheKernelHaveNone)
 
 		waker->flags = flags[i];
 		settings->min_wait_ns = 0;
-		expect_none(link_after(waker, host_new_process(200), MILLISECOND),
+		expect_none(waker_after(waker, host_new_process(200), MILLISECOND),
 			    WIRE_NO_USER_KERNEL_THREAD);
 		settings->min_wait_ns = SECOND;
-		expect_none(link_after(waker, host_new_process(200), MILLISECOND),
+		expect_none(waker_after(waker, host_new_process(200), MILLISECOND),
 			    WIRE_NO_USER_KERNEL_THREAD);
 	}
 }
@@ -113,7 +113,7 @@ TEST(WakerUser, WithoutStorageNobodyIsAsked)
 	struct task_struct *waker = new_waker();
 
 	host_clear(&tasks);
-	expect_none(link_after(waker, host_new_process(200), 5 * MILLISECOND), WIRE_NO_USER_NO_BUFFER);
+	expect_none(waker_after(waker, host_new_process(200), 5 * MILLISECOND), WIRE_NO_USER_NO_BUFFER);
 	EXPECT_EQ(host_count(&tasks), 0);
 }
 
@@ -122,7 +122,7 @@ TEST(WakerUser, KernelThatCannotReadUserMemorySaysSo)
 	struct task_struct *waker = new_waker();
 
 	settings->can_read_user = 0;
-	expect_none(link_after(waker, host_new_process(200), 5 * MILLISECOND), WIRE_NO_USER_UNSUPPORTED);
+	expect_none(waker_after(waker, host_new_process(200), 5 * MILLISECOND), WIRE_NO_USER_UNSUPPORTED);
 }
 
 /* What a wake after such a sleep says of its waker, where so much is left of the budget of a second. */
@@ -134,7 +134,7 @@ static __u32 told_with(__u64 left_ns, __u64 slept_ns)
 
 	settings->capture_bytes_per_second = 4 * WIRE_STACK_GENEROUS_BYTES;
 	*budget = (struct budget){.last_ns = 10 * SECOND, .task_work_ns = SECOND, .bytes_ns = left_ns};
-	return link_after(waker, host_new_process(200), slept_ns).no_user;
+	return waker_after(waker, host_new_process(200), slept_ns).no_user;
 }
 
 /* A long wait may use the last quarter of a second's bytes, which its 16 KiB cost; a short one leaves it, and

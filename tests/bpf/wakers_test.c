@@ -2,9 +2,9 @@
 #include "tests/bpf/mixing.h"
 #include "tests/bpf/waking.h"
 
-/* What is known of a waker: its link's flags, how many frames its stack has, and where they begin. */
+/* What is known of a waker: its flags, how many frames its stack has, and where they begin. */
 struct seen {
-	__u32 links, flags, count;
+	__u32 wakers, flags, count;
 	__u64 first, last;
 };
 
@@ -14,12 +14,12 @@ static struct seen see(struct task_struct *waker, const __u64 *frames, long coun
 	struct wake *wake = wake_by(waker, host_new_process(200), frames, count);
 	__u32 sent = sent_records(WIRE_KERNEL_STACK);
 	const struct stack_definition *stack = sent ? sent_record(WIRE_KERNEL_STACK, sent - 1) : NULL;
-	struct seen seen = {.links = wake->record.count};
+	struct seen seen = {.wakers = wake->record.count};
 
 	if (!wake->record.count || !stack)
 		return seen;
-	EXPECT_EQ(wake->links[0].kernel_stack, stack->head.id);
-	seen.flags = wake->links[0].flags;
+	EXPECT_EQ(wake->wakers[0].kernel_stack, stack->head.id);
+	seen.flags = wake->wakers[0].flags;
 	seen.count = stack->head.count;
 	seen.first = stack->frames[0];
 	seen.last = stack->frames[stack->head.count - 1];
@@ -28,7 +28,7 @@ static struct seen see(struct task_struct *waker, const __u64 *frames, long coun
 
 static void expect_thread(struct seen seen, __u64 first, __u64 last, __u32 count)
 {
-	EXPECT_EQ(seen.links, 1);
+	EXPECT_EQ(seen.wakers, 1);
 	EXPECT_EQ(seen.flags, 0);
 	EXPECT_EQ(seen.first, first);
 	EXPECT_EQ(seen.last, last);
@@ -37,8 +37,8 @@ static void expect_thread(struct seen seen, __u64 first, __u64 last, __u32 count
 
 static void expect_interrupt(struct seen seen, __u64 first, __u64 last, __u32 count)
 {
-	EXPECT_EQ(seen.links, 1);
-	EXPECT_EQ(seen.flags, WIRE_LINK_INTERRUPT);
+	EXPECT_EQ(seen.wakers, 1);
+	EXPECT_EQ(seen.flags, WIRE_WAKER_INTERRUPT);
 	EXPECT_EQ(seen.first, first);
 	EXPECT_EQ(seen.last, last);
 	EXPECT_EQ(seen.count, count);
@@ -62,12 +62,12 @@ TEST(Wakers, ThreadIsNamed)
 	waker->self_exec_id = 5;
 	host.now_ns = 777;
 	wake = wake_by(waker, host_new_process(200), FRAMES(CODE));
-	EXPECT_EQ(wake->links[0].at_ns, 777);
-	EXPECT_EQ(wake->links[0].process.tgid, 100);
-	EXPECT_EQ(wake->links[0].process.tid, 101);
-	EXPECT_EQ(wake->links[0].process.start_ns, 4711); /* of its process */
-	EXPECT_EQ(wake->links[0].process.exec_id, 5);
-	EXPECT_BYTES(wake->links[0].comm, "fifteen letters", WIRE_COMM_BYTES);
+	EXPECT_EQ(wake->wakers[0].at_ns, 777);
+	EXPECT_EQ(wake->wakers[0].process.tgid, 100);
+	EXPECT_EQ(wake->wakers[0].process.tid, 101);
+	EXPECT_EQ(wake->wakers[0].process.start_ns, 4711); /* of its process */
+	EXPECT_EQ(wake->wakers[0].process.exec_id, 5);
+	EXPECT_BYTES(wake->wakers[0].comm, "fifteen letters", WIRE_COMM_BYTES);
 }
 
 /* The thread that it interrupts has nothing to do with it: neither its name nor its frames are kept. */
@@ -85,13 +85,13 @@ TEST(Wakers, InterruptIsToldByEachOfItsEntries)
 	}
 	host_name(waker, "victim");
 	wake = wake_by(waker, host_new_process(200), FRAMES(GLUE, CODE + 7, INTERRUPT(0), CODE));
-	EXPECT_EQ(wake->links[0].process.tgid, 0);
-	EXPECT_EQ(wake->links[0].process.tid, 0);
-	EXPECT_EQ(wake->links[0].process.start_ns, 0);
-	EXPECT_EQ(wake->links[0].process.exec_id, 0);
-	EXPECT_BYTES(wake->links[0].comm, zeros, WIRE_COMM_BYTES);
-	EXPECT_EQ(wake->links[0].cookie, 0);
-	EXPECT_EQ(wake->links[0].no_user, WIRE_NO_USER_KERNEL_THREAD);
+	EXPECT_EQ(wake->wakers[0].process.tgid, 0);
+	EXPECT_EQ(wake->wakers[0].process.tid, 0);
+	EXPECT_EQ(wake->wakers[0].process.start_ns, 0);
+	EXPECT_EQ(wake->wakers[0].process.exec_id, 0);
+	EXPECT_BYTES(wake->wakers[0].comm, zeros, WIRE_COMM_BYTES);
+	EXPECT_EQ(wake->wakers[0].cookie, 0);
+	EXPECT_EQ(wake->wakers[0].no_user, WIRE_NO_USER_KERNEL_THREAD);
 }
 
 /* An interrupt of an interrupt: the inner one wakes. */
@@ -176,13 +176,13 @@ TEST(Wakers, FunctionsEndBeforeTheirEnd)
 	EXPECT_EQ(see(waker, FRAMES(GLUE, TRY_TO_WAKE_UP + 0xff, CODE)).count, 2);
 	EXPECT_EQ(see(waker, FRAMES(GLUE, TRY_TO_WAKE_UP + 0x100, CODE)).count, 3);
 	EXPECT_EQ(see(waker, FRAMES(GLUE, TRY_TO_WAKE_UP - 1, CODE)).count, 3);
-	EXPECT_EQ(see(waker, FRAMES(CODE, INTERRUPT(3) + 0xff)).flags, WIRE_LINK_INTERRUPT);
+	EXPECT_EQ(see(waker, FRAMES(CODE, INTERRUPT(3) + 0xff)).flags, WIRE_WAKER_INTERRUPT);
 	EXPECT_EQ(see(waker, FRAMES(CODE, INTERRUPT(3) + 0x100)).flags, 0);
 	EXPECT_EQ(see(waker, FRAMES(CODE, INTERRUPT(3) - 1)).flags, 0);
-	EXPECT_EQ(see(waker, FRAMES(CODE, SOFTIRQ(1) + 0xff)).flags, WIRE_LINK_INTERRUPT);
+	EXPECT_EQ(see(waker, FRAMES(CODE, SOFTIRQ(1) + 0xff)).flags, WIRE_WAKER_INTERRUPT);
 	EXPECT_EQ(see(waker, FRAMES(CODE, SOFTIRQ(1) + 0x100)).flags, 0);
 	EXPECT_EQ(see(waker, FRAMES(BACKLOG + 0xff, SOFTIRQ(1))).flags, 0);
-	EXPECT_EQ(see(waker, FRAMES(BACKLOG + 0x100, SOFTIRQ(1))).flags, WIRE_LINK_INTERRUPT);
+	EXPECT_EQ(see(waker, FRAMES(BACKLOG + 0x100, SOFTIRQ(1))).flags, WIRE_WAKER_INTERRUPT);
 }
 
 /* Where a stack has as many frames as the kernel tells, the interrupt's entry may lie further out. */
@@ -195,7 +195,7 @@ TEST(Wakers, StackWithAsManyFramesAsAreToldIsOfNobody)
 	for (__u32 i = 0; i < 20; i++)
 		frames[i] = CODE + i;
 	expect_thread(see(waker, frames, 19), CODE, CODE + 18, 19);
-	EXPECT_EQ(see(waker, frames, 20).links, 0);
+	EXPECT_EQ(see(waker, frames, 20).wakers, 0);
 	EXPECT_EQ(sent_records(WIRE_KERNEL_STACK), 1); /* of the first one */
 	frames[19] = INTERRUPT(0);
 	expect_interrupt(see(waker, frames, 20), CODE, INTERRUPT(0), 20);
@@ -220,8 +220,8 @@ TEST(Wakers, WithoutFramesNobodyIsKnown)
 	struct task_struct *waker = host_new_process(100);
 
 	record_wakers();
-	EXPECT_EQ(see(waker, NULL, 0).links, 0);
-	EXPECT_EQ(see(waker, NULL, -14).links, 0);
+	EXPECT_EQ(see(waker, NULL, 0).wakers, 0);
+	EXPECT_EQ(see(waker, NULL, -14).wakers, 0);
 	EXPECT_EQ(counted(WIRE_COUNT_KERNEL_STACK_FAILED).count, 2);
 }
 
@@ -234,10 +234,10 @@ TEST(Wakers, WithoutMemoryForFramesNobodyIsKnown)
 
 	record_wakers();
 	scratch->depth = 3;
-	EXPECT_EQ(see(waker, FRAMES(CODE)).links, 1);
+	EXPECT_EQ(see(waker, FRAMES(CODE)).wakers, 1);
 	EXPECT_EQ(scratch->depth, 3);
 	scratch->depth = 4;
-	EXPECT_EQ(see(waker, FRAMES(CODE + 1)).links, 0);
+	EXPECT_EQ(see(waker, FRAMES(CODE + 1)).wakers, 0);
 	EXPECT_EQ(scratch->depth, 4);
 	EXPECT_EQ(counted(WIRE_COUNT_NO_SCRATCH).count, 1);
 }
@@ -248,11 +248,11 @@ TEST(Wakers, StackIsNamedByItsOwnFramesAlone)
 	const __u64 own[] = {TRY_TO_WAKE_UP, CODE, INTERRUPT(0)};
 
 	record_wakers();
-	EXPECT_EQ(wake_by(waker, wakee, own, 3)->links[0].kernel_stack, kernel_id(own, 3));
+	EXPECT_EQ(wake_by(waker, wakee, own, 3)->wakers[0].kernel_stack, kernel_id(own, 3));
 	EXPECT_EQ(wake_by(waker, wakee, FRAMES(GLUE, GLUE + 1, own[0], own[1], own[2], CODE + 4))
-			  ->links[0]
+			  ->wakers[0]
 			  .kernel_stack,
 		  kernel_id(own, 3));
-	EXPECT_EQ(wake_by(waker, wakee, FRAMES(own[0], own[1]))->links[0].kernel_stack, kernel_id(own, 2));
+	EXPECT_EQ(wake_by(waker, wakee, FRAMES(own[0], own[1]))->wakers[0].kernel_stack, kernel_id(own, 2));
 	EXPECT_EQ(sent_records(WIRE_KERNEL_STACK), 2); /* one a name */
 }

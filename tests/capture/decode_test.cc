@@ -180,8 +180,8 @@ constexpr unsigned char kWoken[] = {
     0x50, 0xc3, 0,   0,   0,    0,   0,    0,                          // sample_ns: 50,000
     0x4d, 0,    0,   0,   0,    0,   0,    0,                          // cgroup: 77
     'w',  'a',  'i', 't', 'e',  'r', 0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
-    0x02, 0,    0,   0,   0,    0,   0,    0,                          // count: 2 links; reserved
-    0x84, 0x03, 0,   0,   0,    0,   0,    0,                          // link 1: at_ns: 900
+    0x02, 0,    0,   0,   0,    0,   0,    0,                          // count: 2 wakers; reserved
+    0x84, 0x03, 0,   0,   0,    0,   0,    0,                          // waker 1: at_ns: 900
     0x2b, 0,    0,   0,   0,    0,   0,    0,                          // kernel_stack
     0x09, 0,    0,   0,   0,    0,   0x01, 0,                          // cookie
     0x15, 0,    0,   0,   0,    0,   0,    0,                          // process: start_ns
@@ -190,14 +190,14 @@ constexpr unsigned char kWoken[] = {
     0,    0,    0,   0,                                                // no_user
     0,    0,    0,   0,                                                // flags
     'w',  'a',  'k', 'e', 'r',  0,   0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
-    0x20, 0x03, 0,   0,   0,    0,   0,    0,                          // link 2: at_ns: 800
+    0x20, 0x03, 0,   0,   0,    0,   0,    0,                          // waker 2: at_ns: 800
     0x2c, 0,    0,   0,   0,    0,   0,    0,                          // kernel_stack
     0,    0,    0,   0,   0,    0,   0,    0,                          // cookie
     0,    0,    0,   0,   0,    0,   0,    0,                          // process: start_ns
     0,    0,    0,   0,   0,    0,   0,    0,                          // exec_id
     0,    0,    0,   0,   0,    0,   0,    0,                          // tgid, tid
     0x09, 0,    0,   0,                                                // no_user: kernel thread
-    0x01, 0,    0,   0,                                                // flags: WIRE_LINK_INTERRUPT
+    0x01, 0,    0,   0,                                                // flags: WIRE_WAKER_INTERRUPT
     0,    0,    0,   0,   0,    0,   0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
 };
 
@@ -237,7 +237,7 @@ TEST(Decode, AWokenIntervalTellsWhoEndedIt) {
 TEST(Decode, AWokenIntervalHasOneLinkToFour) {
   constexpr size_t kCount = offsetof(wire_woken_interval, count);
   std::vector<std::byte> bytes = Woken();
-  bytes.resize(sizeof(wire_woken_interval) + 5 * sizeof(wire_link));
+  bytes.resize(sizeof(wire_woken_interval) + 5 * sizeof(wire_waker));
   for (const auto& [count, wanted] : std::vector<std::pair<int, bool>>{{0, false}, {1, true}, {4, true}, {5, false}}) {
     bytes[kCount] = static_cast<std::byte>(count);
     const auto event = Decode(bytes);

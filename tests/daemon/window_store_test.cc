@@ -209,7 +209,7 @@ TEST(BytesOfTest, ChainsOfWakersCount) {
   profile.wakers.reserve(10);
   EXPECT_EQ(BytesOf(profile), empty + 10 * sizeof(WakerChain));
   profile.wakers.emplace_back().reserve(4);
-  EXPECT_EQ(BytesOf(profile), empty + 10 * sizeof(WakerChain) + 4 * sizeof(WakerLink));
+  EXPECT_EQ(BytesOf(profile), empty + 10 * sizeof(WakerChain) + 4 * sizeof(Waker));
 }
 
 TEST(WindowStoreTest, AWindowThatEndsIsHandedOutInItsPieces) {

@@ -35,8 +35,8 @@ constexpr Expected kWaits[] = {
 constexpr Expected kNetWait = {"w_net", "wait_net", nullptr, "net_rx_action"};
 constexpr Expected kDiskWait = {"w_disk", "wait_disk", nullptr, "blk_update_request"};
 
-// One link in words.
-struct Link {
+// A waker in words.
+struct WakerInWords {
   bool interrupt = false;
   std::string comm;
   int32_t pid = 0;
@@ -53,31 +53,31 @@ struct Link {
   bool is_complete() const { return user->missing == NoUserStack::kNone && user->end == EndReason::kComplete; }
 };
 
-std::vector<Link> ChainOf(const Recording& recording, const ProfileRow& row) {
-  std::vector<Link> links;
-  if (row.waker == 0) return links;
+std::vector<WakerInWords> ChainOf(const Recording& recording, const ProfileRow& row) {
+  std::vector<WakerInWords> chain;
+  if (row.waker == 0) return chain;
   const NamedProfile& profile = recording.profile;
-  for (const WakerLink& waker : profile.wakers[row.waker - 1]) {
-    Link& link = links.emplace_back();
-    link.interrupt = waker.interrupt;
-    link.user = &profile.user_stacks[waker.user_stack];
+  for (const Waker& waker : profile.wakers[row.waker - 1]) {
+    WakerInWords& waker = chain.emplace_back();
+    waker.interrupt = waker.interrupt;
+    waker.user = &profile.user_stacks[waker.user_stack];
     for (const NamedFrame& frame : profile.kernel_stacks[waker.kernel_stack].frames)
-      link.kernel.emplace_back(frame.name());
+      waker.kernel.emplace_back(frame.name());
     if (waker.interrupt) continue;
-    link.comm = profile.comms[waker.comm];
-    link.pid = profile.processes[waker.process].key.pid;
-    for (const NamedFrame& frame : link.user->frames) link.frames.emplace_back(frame.name());
+    waker.comm = profile.comms[waker.comm];
+    waker.pid = profile.processes[waker.process].key.pid;
+    for (const NamedFrame& frame : waker.user->frames) waker.frames.emplace_back(frame.name());
   }
-  return links;
+  return chain;
 }
 
-std::string Text(const std::vector<Link>& links) {
+std::string Text(const std::vector<WakerInWords>& chain) {
   std::string text;
-  for (const Link& link : links) {
-    text += "  woken by " + (link.interrupt ? std::string("[interrupt]") : link.comm) + ":";
-    for (const std::string& frame : link.kernel) text += " " + frame;
+  for (const WakerInWords& waker : chain) {
+    text += "  woken by " + (waker.interrupt ? std::string("[interrupt]") : waker.comm) + ":";
+    for (const std::string& frame : waker.kernel) text += " " + frame;
     text += " |";
-    for (const std::string& frame : link.frames) text += " " + frame;
+    for (const std::string& frame : waker.frames) text += " " + frame;
     text += "\n";
   }
   return text;
@@ -89,18 +89,18 @@ bool WaitsForMemory(const StackRow& row) {
                      [](std::string_view name) { return name.starts_with("rwsem_down_"); });
 }
 
-// What its last link waited for, unless that thread had met a lock: then the thread that held the lock woke it.
-bool EndsInTheTimer(const std::vector<Link>& chain) {
+// What its last waker waited for, unless that thread had met a lock: then the thread that held the lock woke it.
+bool EndsInTheTimer(const std::vector<WakerInWords>& chain) {
   return chain.size() == 3 && chain[2].interrupt && chain[2].IsIn("hrtimer_wakeup");
 }
 
-bool IsRight(const Expected& expected, const std::vector<Link>& links) {
-  const Link& waker = links.front();
-  if (expected.waker == nullptr) return waker.interrupt && waker.IsIn(expected.wake);
+bool IsRight(const Expected& expected, const std::vector<WakerInWords>& chain) {
+  const WakerInWords& first = chain.front();
+  if (expected.waker == nullptr) return first.interrupt && first.IsIn(expected.wake);
   // One that comes when a packet of the host to itself lies ready delivers it.
-  if (waker.interrupt && waker.IsIn("process_backlog")) return std::string_view(expected.wait) == "wait_udp";
-  if (waker.interrupt || waker.comm != expected.waker) return false;
-  return !waker.is_complete() || waker.Has(expected.wake);
+  if (first.interrupt && first.IsIn("process_backlog")) return std::string_view(expected.wait) == "wait_udp";
+  if (first.interrupt || first.comm != expected.waker) return false;
+  return !first.is_complete() || first.Has(expected.wake);
 }
 
 struct Figures {
@@ -117,16 +117,16 @@ Figures Compare(const Recording& recording, const Expected& expected) {
          return r.comm == expected.waiter && r.Has(expected.wait) && slept && r.row->blocked_ns != 0 &&
                 !WaitsForMemory(r);
        })) {
-    const std::vector<Link> links = ChainOf(recording, *row.row);
-    if (links.empty()) {
+    const std::vector<WakerInWords> chain = ChainOf(recording, *row.row);
+    if (chain.empty()) {
       figures.unknown += row.row->count;
       continue;
     }
     figures.claimed += row.row->count;
-    if (!links.front().interrupt && links.front().is_complete()) figures.with_stack += row.row->count;
-    if (IsRight(expected, links)) continue;
+    if (!chain.front().interrupt && chain.front().is_complete()) figures.with_stack += row.row->count;
+    if (IsRight(expected, chain)) continue;
     figures.wrong += row.row->count;
-    ADD_FAILURE() << row.row->count << " waits of " << row.Text() << "\n" << Text(links);
+    ADD_FAILURE() << row.row->count << " waits of " << row.Text() << "\n" << Text(chain);
   }
   return figures;
 }
@@ -162,11 +162,11 @@ class Wakers : public ::testing::Test {
     }
   }
 
-  void ForEachThreadLink(const std::function<void(const Link&, const std::string&)>& visit) const {
+  void ForEachThread(const std::function<void(const WakerInWords&, const std::string&)>& visit) const {
     for (const StackRow& row : recording_.Rows([](const StackRow&) { return true; })) {
-      const std::vector<Link> links = ChainOf(recording_, *row.row);
-      for (const Link& link : links) {
-        if (!link.interrupt) visit(link, row.Text() + "\n" + Text(links));
+      const std::vector<WakerInWords> chain = ChainOf(recording_, *row.row);
+      for (const WakerInWords& waker : chain) {
+        if (!waker.interrupt) visit(waker, row.Text() + "\n" + Text(chain));
       }
     }
   }
@@ -174,15 +174,15 @@ class Wakers : public ::testing::Test {
   // While a hog does nothing but run, whatever is woken on its CPU is woken by an interrupt. And what an interrupt does
   // is nobody's, by the names of the functions that only they run in.
   void ExpectNothingOfInterrupts() {
-    ForEachThreadLink([](const Link& link, const std::string& text) {
-      EXPECT_FALSE(link.Has("hog_loop")) << text;
-      for (const std::string& frame : link.kernel) {
+    ForEachThread([](const WakerInWords& waker, const std::string& text) {
+      EXPECT_FALSE(waker.Has("hog_loop")) << text;
+      for (const std::string& frame : waker.kernel) {
         EXPECT_FALSE(frame.find("sysvec_") != std::string::npos ||
                      frame.find("common_interrupt") != std::string::npos || frame.find("irq_exit") != std::string::npos)
             << text;
       }
-      EXPECT_TRUE(!link.IsIn("handle_softirqs") || link.IsIn("process_backlog")) << text;
-      EXPECT_EQ(link.comm.find("swapper"), std::string::npos) << text;
+      EXPECT_TRUE(!waker.IsIn("handle_softirqs") || waker.IsIn("process_backlog")) << text;
+      EXPECT_EQ(waker.comm.find("swapper"), std::string::npos) << text;
     });
   }
 
@@ -233,15 +233,15 @@ TEST_F(Wakers, AreShownInAChainUpToTheTimer) {
          return r.comm == "w_chain" && r.Has("wait_chain") && r.row->blocked_ns > 0 &&
                 r.row->kind == WaitKind::kSleeping;
        })) {
-    const std::vector<Link> links = ChainOf(recording_, *row.row);
-    if (links.empty() || WaitsForMemory(row)) continue;
+    const std::vector<WakerInWords> chain = ChainOf(recording_, *row.row);
+    if (chain.empty() || WaitsForMemory(row)) continue;
     all += row.row->count;
-    ASSERT_LE(links.size(), 3u) << Text(links);
-    EXPECT_EQ(links[0].comm, "k_chain") << Text(links);
-    if (links.size() < 2) continue;
-    EXPECT_EQ(links[1].comm, "chain_end") << Text(links);
-    if (!EndsInTheTimer(links)) continue;
-    if (links[0].Has("wake_chain") && links[1].Has("wake_middle")) whole += row.row->count;
+    ASSERT_LE(chain.size(), 3u) << Text(chain);
+    EXPECT_EQ(chain[0].comm, "k_chain") << Text(chain);
+    if (chain.size() < 2) continue;
+    EXPECT_EQ(chain[1].comm, "chain_end") << Text(chain);
+    if (!EndsInTheTimer(chain)) continue;
+    if (chain[0].Has("wake_chain") && chain[1].Has("wake_middle")) whole += row.row->count;
   }
   std::printf("%llu of %llu waits with all of their chain\n", (unsigned long long)whole, (unsigned long long)all);
   EXPECT_GT(all, 100u) << "hardly any wait: no test";
@@ -255,12 +255,12 @@ TEST_F(Wakers, HaveNoChainFromBeforeTheWait) {
   uint64_t all = 0;
   for (const StackRow& row :
        recording_.Rows([](const StackRow& r) { return r.comm == "w_late" && r.Has("wait_late"); })) {
-    const std::vector<Link> links = ChainOf(recording_, *row.row);
-    if (links.empty() || WaitsForMemory(row) || !links[0].Has("wake_late_again")) continue;
+    const std::vector<WakerInWords> chain = ChainOf(recording_, *row.row);
+    if (chain.empty() || WaitsForMemory(row) || !chain[0].Has("wake_late_again")) continue;
     all += row.row->count;
-    if (links.size() == 1) alone += row.row->count;
-    if (links.size() < 2) continue;
-    EXPECT_FALSE(links[1].interrupt && links[1].IsIn("hrtimer_wakeup")) << Text(links);
+    if (chain.size() == 1) alone += row.row->count;
+    if (chain.size() < 2) continue;
+    EXPECT_FALSE(chain[1].interrupt && chain[1].IsIn("hrtimer_wakeup")) << Text(chain);
   }
   EXPECT_GT(all, 100u) << "hardly any wait: no test";
   EXPECT_GT(alone, all * 9 / 10);
@@ -275,14 +275,14 @@ TEST_F(Wakers, AreToldOfThreadsThatAreNotRecorded) {
   uint64_t all = 0;
   for (const StackRow& row : recording_.Rows([](const StackRow& r) { return r.Has("wait_chain"); })) {
     EXPECT_EQ(row.comm, "w_chain");
-    const std::vector<Link> links = ChainOf(recording_, *row.row);
-    if (links.size() != 3 || WaitsForMemory(row)) continue;
-    EXPECT_EQ(links[0].comm, "k_chain") << row.Text() << "\n" << Text(links);
-    EXPECT_EQ(links[1].comm, "chain_end") << row.Text() << "\n" << Text(links);
-    EXPECT_EQ(links[1].user->missing, NoUserStack::kNotAsked) << "whom it woke is not recorded";
+    const std::vector<WakerInWords> chain = ChainOf(recording_, *row.row);
+    if (chain.size() != 3 || WaitsForMemory(row)) continue;
+    EXPECT_EQ(chain[0].comm, "k_chain") << row.Text() << "\n" << Text(chain);
+    EXPECT_EQ(chain[1].comm, "chain_end") << row.Text() << "\n" << Text(chain);
+    EXPECT_EQ(chain[1].user->missing, NoUserStack::kNotAsked) << "whom it woke is not recorded";
     all += row.row->count;
-    if (!EndsInTheTimer(links)) continue;
-    if (links[0].Has("wake_chain")) whole += row.row->count;
+    if (!EndsInTheTimer(chain)) continue;
+    if (chain[0].Has("wake_chain")) whole += row.row->count;
   }
   std::printf("%llu of %llu chains whole\n", (unsigned long long)whole, (unsigned long long)all);
   EXPECT_GT(all, 100u) << "hardly any wait: no test\n" << recording_.LossesText();

@@ -122,11 +122,11 @@ TEST(PageDataTest, FunctionsOfPerfMapsAreOneInAllProcesses) {
 
 TEST(PageDataTest, WhoWokeIsTheWayBackFromThere) {
   FakeProfile fake;
-  const WakerLink thread = {.process = fake.Process(11, "client"),
+  const Waker thread = {.process = fake.Process(11, "client"),
                             .comm = fake.Comm("waker"),
                             .kernel_stack = fake.Kernel({"wake_up", "pipe_write"}),
                             .user_stack = fake.User({"write", "reply"})};
-  const WakerLink timer = {.interrupt = true,
+  const Waker timer = {.interrupt = true,
                            .kernel_stack = fake.Kernel({"wake_up", "timer"}),
                            .user_stack = fake.Missing(NoUserStack::kKernelThread)};
   fake.profile.wakers = {{thread, timer}, {}};

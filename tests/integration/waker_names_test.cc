@@ -30,8 +30,8 @@ constexpr Expected kWaits[] = {
 std::vector<std::string> Wakers(const Recording& recording, const StackRow& row) {
   std::vector<std::string> names;
   if (row.row->waker == 0) return names;
-  for (const WakerLink& link : recording.profile.wakers[row.row->waker - 1])
-    names.push_back(link.interrupt ? "" : recording.profile.comms[link.comm]);
+  for (const Waker& waker : recording.profile.wakers[row.row->waker - 1])
+    names.push_back(waker.interrupt ? "" : recording.profile.comms[waker.comm]);
   return names;
 }
 

@@ -184,7 +184,7 @@ TEST(ProfileJsonTest, AnEmptyProfileIsStillAnObject) {
 TEST(ProfileJsonTest, WakersAreAMemberOfTheirRows) {
   FakeProfile fake;
   fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"read"}), fake.Kernel({"schedule"}), 5);
-  const WakerLink thread = {.process = fake.Process(11, "client"),
+  const Waker thread = {.process = fake.Process(11, "client"),
                             .comm = fake.Comm("waker"),
                             .kernel_stack = fake.Kernel({"wake", "pipe_write"}),
                             .user_stack = fake.User({"write"})};

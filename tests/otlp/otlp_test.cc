@@ -273,7 +273,7 @@ TEST(OtlpTest, SamplesThatCannotBeToldApartAreOne) {
 TEST(OtlpTest, WhoEndedAWaitIsAnAttribute) {
   RecordedProfile one = OneReader();
   const uint32_t timer = one.AddKernel({{0x1001, "try_to_wake_up"}, {0x2001, "asm_timer"}});
-  const WakerLink thread = {.process = one.profile.rows[0].process,
+  const Waker thread = {.process = one.profile.rows[0].process,
                             .comm = one.profile.rows[0].comm,
                             .kernel_stack = timer,
                             .user_stack = one.profile.rows[0].user_stack};

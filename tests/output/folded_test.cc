@@ -34,11 +34,11 @@ TEST_F(FoldedTest, WhoWokeIsMetAtTheLeafFromTheOtherSide) {
   const uint32_t user = fake_.User({"read", "main"});
   const uint32_t kernel = fake_.Kernel({"schedule", "pipe_read"});
   const uint32_t none = fake_.Missing(NoUserStack::kKernelThread);
-  const WakerLink thread = {.process = fake_.Process(11, "client"),
+  const Waker thread = {.process = fake_.Process(11, "client"),
                             .comm = fake_.Comm("waker"),
                             .kernel_stack = fake_.Kernel({"wake_up", "pipe_write"}),
                             .user_stack = fake_.User({"write", "reply"}, EndReason::kStackCopy)};
-  const WakerLink timer = {.interrupt = true, .kernel_stack = fake_.Kernel({"wake_up", "timer"}), .user_stack = none};
+  const Waker timer = {.interrupt = true, .kernel_stack = fake_.Kernel({"wake_up", "timer"}), .user_stack = none};
   fake_.profile.wakers = {{thread, timer}, {timer}, {}};
   for (uint32_t waker = 0; waker <= 3; ++waker) {
     fake_.Row(process_, comm_, user, kernel, 1'000'000 * (waker + 1));

@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Each chain that there can be: a thread, an interrupt, four links, others; stacks that are missing, cut, or lost.
+// Each chain that there can be: a thread, an interrupt, four wakers, others; stacks that are missing, cut, or lost.
 RecordedProfile WithWakers() {
   RecordedProfile all = RecordedProfile::All();
   NamedProfile& profile = all.profile;
@@ -35,13 +35,13 @@ RecordedProfile WithWakers() {
   const uint32_t waker = all.AddComm("waker");
   const uint32_t write = all.AddKernel({{0xffffffff81000030, "try_to_wake_up"}, {0xffffffff81000040, "pipe_write"}});
   const uint32_t timer = all.AddKernel({{0xffffffff81000030, "try_to_wake_up"}, {0xffffffff81000050, "asm_timer"}});
-  const WakerLink thread = {.process = client, .comm = waker, .kernel_stack = write, .user_stack = handler};
-  const WakerLink cut = {.process = 1, .comm = 0, .kernel_stack = write, .user_stack = unmapped};
-  const WakerLink missing = {.process = client, .comm = waker, .kernel_stack = lost, .user_stack = budget};
-  const WakerLink kworker = {.process = client, .comm = waker, .kernel_stack = pipe, .user_stack = kernel_thread};
-  const WakerLink interrupt = {.interrupt = true, .kernel_stack = timer, .user_stack = kernel_thread};
-  const WakerLink unknown_interrupt = {.interrupt = true, .kernel_stack = lost, .user_stack = kernel_thread};
-  const WakerLink same = {.process = 0, .comm = 0, .kernel_stack = pipe, .user_stack = reader};
+  const Waker thread = {.process = client, .comm = waker, .kernel_stack = write, .user_stack = handler};
+  const Waker cut = {.process = 1, .comm = 0, .kernel_stack = write, .user_stack = unmapped};
+  const Waker missing = {.process = client, .comm = waker, .kernel_stack = lost, .user_stack = budget};
+  const Waker kworker = {.process = client, .comm = waker, .kernel_stack = pipe, .user_stack = kernel_thread};
+  const Waker interrupt = {.interrupt = true, .kernel_stack = timer, .user_stack = kernel_thread};
+  const Waker unknown_interrupt = {.interrupt = true, .kernel_stack = lost, .user_stack = kernel_thread};
+  const Waker same = {.process = 0, .comm = 0, .kernel_stack = pipe, .user_stack = reader};
   profile.wakers = {{thread, interrupt}, {interrupt}, {cut, missing, kworker, unknown_interrupt}, {}, {same, same}};
   for (uint32_t i = 0; i < 5; ++i) profile.rows[i].waker = i + 1;
   return all;
@@ -101,12 +101,12 @@ TEST_F(PprofWakersTest, FramesAreThoseThatWereFound) {
     ASSERT_NE(is.waker, 0u);
     const WakerChain& chain = stored.wakers[is.waker - 1];
     ASSERT_EQ(chain.size(), chain_was.size());
-    for (size_t link = 0; link < chain.size(); ++link) {
-      EXPECT_EQ(chain[link].interrupt, chain_was[link].interrupt);
-      EXPECT_EQ(stored.kernel_stacks[chain[link].kernel_stack].frames,
-                all_.profile.kernel_stacks[chain_was[link].kernel_stack].frames);
-      const NamedUserStack& user = stored.user_stacks[chain[link].user_stack];
-      const NamedUserStack& user_was = all_.profile.user_stacks[chain_was[link].user_stack];
+    for (size_t waker = 0; waker < chain.size(); ++waker) {
+      EXPECT_EQ(chain[waker].interrupt, chain_was[waker].interrupt);
+      EXPECT_EQ(stored.kernel_stacks[chain[waker].kernel_stack].frames,
+                all_.profile.kernel_stacks[chain_was[waker].kernel_stack].frames);
+      const NamedUserStack& user = stored.user_stacks[chain[waker].user_stack];
+      const NamedUserStack& user_was = all_.profile.user_stacks[chain_was[waker].user_stack];
       EXPECT_EQ(user.missing, user_was.missing);
       EXPECT_EQ(user.end, user_was.end);
       ASSERT_EQ(user.frames.size(), user_was.frames.size());
@@ -114,11 +114,11 @@ TEST_F(PprofWakersTest, FramesAreThoseThatWereFound) {
         EXPECT_EQ(user.frames[frame].address, user_was.frames[frame].address);
         EXPECT_EQ(user.frames[frame].source, user_was.frames[frame].source);
       }
-      if (chain[link].interrupt) continue;
-      EXPECT_EQ(stored.comms[chain[link].comm], all_.profile.comms[chain_was[link].comm]);
-      EXPECT_EQ(stored.processes[chain[link].process].key.pid, all_.profile.processes[chain_was[link].process].key.pid);
-      EXPECT_EQ(stored.processes[chain[link].process].container,
-                all_.profile.processes[chain_was[link].process].container);
+      if (chain[waker].interrupt) continue;
+      EXPECT_EQ(stored.comms[chain[waker].comm], all_.profile.comms[chain_was[waker].comm]);
+      EXPECT_EQ(stored.processes[chain[waker].process].key.pid, all_.profile.processes[chain_was[waker].process].key.pid);
+      EXPECT_EQ(stored.processes[chain[waker].process].container,
+                all_.profile.processes[chain_was[waker].process].container);
     }
   }
 }

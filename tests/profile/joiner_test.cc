@@ -222,20 +222,20 @@ class JoinerWakersTest : public JoinerTest {
   static Interval Woken(uint64_t cookie, const std::vector<uint64_t>& waker_cookies) {
     Interval interval = Wait(cookie, 9);
     for (const uint64_t waker : waker_cookies) {
-      interval.wakers.push_back({.link = {.process = static_cast<uint32_t>(waker), .kernel_stack = 0},
+      interval.wakers.push_back({.in_profile = {.process = static_cast<uint32_t>(waker), .kernel_stack = 0},
                                  .cookie = waker,
                                  .missing = NoUserStack::kNone});
     }
     return interval;
   }
 
-  // Ends the test's table, which has one row: its user stack, and those of its links.
+  // Ends the test's table, which has one row: its user stack, and those of its wakers.
   std::vector<uint32_t> FinishOne() {
     stacks_.InternKernel(0);
     const Profile profile = table_.Finish(stacks_, {});
     EXPECT_EQ(profile.rows.size(), 1u);
     std::vector<uint32_t> stacks = {profile.rows[0].user_stack};
-    for (const WakerLink& link : profile.wakers.at(profile.rows[0].waker - 1)) stacks.push_back(link.user_stack);
+    for (const Waker& waker : profile.wakers.at(profile.rows[0].waker - 1)) stacks.push_back(waker.user_stack);
     return stacks;
   }
 };
@@ -265,7 +265,7 @@ TEST_F(JoinerWakersTest, AnIntervalWaitsForAllOfItsStacks) {
           IntervalWaker& waker = interval.wakers[index - 1];
           waker.cookie = 0;
           waker.has_user_stack = true;
-          waker.link.user_stack = index_of(index);
+          waker.in_profile.user_stack = index_of(index);
         }
       }
       joiner.Add(std::move(interval));
@@ -359,7 +359,7 @@ TEST_F(JoinerWakersTest, WaitsThatSomebodyElseEndedAreAnotherRow) {
 TEST_F(JoinerWakersTest, AnInterruptHasNothingToWaitFor) {
   Interval interval = Wait(0, 9);
   interval.missing = NoUserStack::kBudget;
-  interval.wakers.push_back({.link = {.interrupt = true}, .cookie = 0, .missing = NoUserStack::kKernelThread});
+  interval.wakers.push_back({.in_profile = {.interrupt = true}, .cookie = 0, .missing = NoUserStack::kKernelThread});
   joiner_->Add(interval);
   EXPECT_EQ(FinishOne(), (std::vector<uint32_t>{Missing(NoUserStack::kBudget), Missing(NoUserStack::kKernelThread)}));
 }

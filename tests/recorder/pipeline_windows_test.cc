@@ -491,7 +491,7 @@ TEST_F(WindowsTest, WakersOutsideOfThePidNamespaceAreOneProcess) {
   Settle();
   const Profile profile = pipeline_->Finish({});
   ASSERT_EQ(profile.rows.size(), 1u);
-  const WakerLink& waker = profile.wakers.at(0).at(0);
+  const Waker& waker = profile.wakers.at(0).at(0);
   EXPECT_EQ(profile.processes[waker.process].key.pid, 0);
   EXPECT_EQ(profile.processes[waker.process].name, "outside of the container");
   EXPECT_EQ(profile.comms[waker.comm], "outside");

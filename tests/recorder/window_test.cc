@@ -97,7 +97,7 @@ TEST_F(WindowTest, UserStacksAreThoseThatItUses) {
   EXPECT_THAT(window.Finish({}).user_stacks, SizeIs(1));
 }
 
-// A link of the chain may be known already, when the others are not, and a reason beats a cookie.
+// A waker of the chain may be known already, when the others are not, and a reason beats a cookie.
 TEST_F(WindowTest, WakersHaveTheOutcomesOfTheirCookies) {
   UserStack stack;
   stack.frames.push_back({.code = nullptr, .address = 9});

@@ -260,11 +260,11 @@ TEST_F(TableTest, AStackSaysWhoEndedMostOfItsWaits) {
   const uint32_t comm = fake_.Comm("worker");
   const uint32_t user = fake_.User({"read", "main"});
   const uint32_t kernel = fake_.Kernel({"schedule", "pipe_read"});
-  const WakerLink thread = {.process = fake_.Process(11, "client"),
+  const Waker thread = {.process = fake_.Process(11, "client"),
                             .comm = fake_.Comm("waker"),
                             .kernel_stack = fake_.Kernel({"try_to_wake_up", "__wake_up", "pipe_write", "ksys_write"}),
                             .user_stack = fake_.User({"write", "reply", "loop", "main"})};
-  const WakerLink timer = {.interrupt = true,
+  const Waker timer = {.interrupt = true,
                            .kernel_stack = fake_.Kernel({"try_to_wake_up", "hrtimer_wakeup", "hrtimer_interrupt"}),
                            .user_stack = fake_.Missing(NoUserStack::kKernelThread)};
   fake_.profile.wakers = {{timer}, {thread, timer}, {}, {thread}};
