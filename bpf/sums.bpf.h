@@ -2,8 +2,8 @@
 /*
  * Short intervals that are alike are added up where they end, and sent in one record: where every wait is
  * recorded, most of them repeat, and a record of each would cost more than all the rest. What needs a record
- * of its own is not added up: a long wait, one that was sampled or has a waker, one that lies in two time buckets
- * of time or in two windows.
+ * of its own is not added up: a long wait, one that was sampled or has a waker, one that lies in two time
+ * buckets of time or in two windows.
  *
  * Each CPU has places of its own, which nobody else writes, two for each sum to be in. A sum that has to make
  * room for another one is sent; what stays is sent by flush_sums, which the recorder runs on that CPU. No
@@ -17,9 +17,9 @@
 /* A sum, and what keeps it apart from others beside the interval's own fields. */
 struct sum_place {
 	struct wire_sum sum;
-	__u64 time_bucket;	/* of time, that all of its intervals lie in; scheduler's clock */
-	__u64 since_ns; /* the cut that they lie behind; 0: before it */
-	__u64 bucket;	/* of the times that they waited for a CPU */
+	__u64 time_bucket; /* of time, that all of its intervals lie in; scheduler's clock */
+	__u64 since_ns;	   /* the cut that they lie behind; 0: before it */
+	__u64 bucket;	   /* of the times that they waited for a CPU */
 };
 
 /* WIRE_SUM_PLACES of each CPU that there may be; its size is set before loading, one if nothing is added up.
@@ -75,8 +75,8 @@ static __always_inline bool can_be_summed(const struct times *times, __u64 kerne
 	__u64 begin = times->end_ns - times->waited_ns, cut = control.cut_ns;
 
 	return config.sums && side.user_stack && !side.cookie && kernel_stack && !times->sample_ns &&
-	       times->waited_ns && times->waited_ns < WIRE_SUM_MOST_NS && begin >= time_bucket * time_bucket_ns() &&
-	       (begin >= cut || times->end_ns <= cut);
+	       times->waited_ns && times->waited_ns < WIRE_SUM_MOST_NS &&
+	       begin >= time_bucket * time_bucket_ns() && (begin >= cut || times->end_ns <= cut);
 }
 
 /* What intervals that are added up have in common, beside their thread's process. */

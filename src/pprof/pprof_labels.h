@@ -26,8 +26,8 @@ inline constexpr std::string_view kKernelMapping = "[kernel.kallsyms]";
 // The labels of each of the chain of wakers: these, and those of its process and of its stacks, behind
 // WakerPrefix(index). The name of an interrupt is kInterrupt, and it has no pid; a chain of kOtherStack has no more.
 inline constexpr std::string_view kWakerLabel = "waker";  // thread name
-std::string WakerPrefix(size_t index);                     // "waker_", "waker2_", "waker3_", "waker4_"
-std::string WakerLabel(size_t index);                      // "waker", "waker2", ...
+std::string WakerPrefix(size_t index);                    // "waker_", "waker2_", "waker3_", "waker4_"
+std::string WakerLabel(size_t index);                     // "waker", "waker2", ...
 
 // How the frames beyond the leaf were found, in runs from the leaf outwards: "sframe*3+eh_frame*2+sframe*1". A '!'
 // behind a name: Frame::exact is not what it is with most frames of that source. Empty without callers.

@@ -202,8 +202,8 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   if (!kind.has_value()) return DamagedRow("an unknown kind of wait");
   const std::optional<int32_t> syscall = SystemCallNumber(labels->text(RowLabel::kSystemCall));
   if (!syscall.has_value()) return DamagedRow("an unknown system call");
-  const auto split =
-      stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())}, labels->named_wakers);
+  const auto split = stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())},
+                                   labels->named_wakers);
   if (!split.ok()) return split.status();
   const auto stacks = stacks_.Intern(split->front(), *labels);
   if (!stacks.ok()) return stacks.status();

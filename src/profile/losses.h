@@ -98,10 +98,10 @@ inline constexpr size_t kLossIdCount = static_cast<size_t>(LossId::kNameMemorySh
 
 struct LossInfo {
   LossId id = {};
-  std::string_view name;                      // how it is shown, and the label of its series
-  std::string_view meaning;                   // for a reader of the profile
-  std::string_view advice = "";               // empty: nothing has to be done, or can be
-  bool takes_time = false;                    // time is missing in the profile with it
+  std::string_view name;                          // how it is shown, and the label of its series
+  std::string_view meaning;                       // for a reader of the profile
+  std::string_view advice = "";                   // empty: nothing has to be done, or can be
+  bool takes_time = false;                        // time is missing in the profile with it
   std::optional<LostTime> ledger = std::nullopt;  // where that time is in the ledger
 };
 

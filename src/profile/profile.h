@@ -139,7 +139,7 @@ struct ProfileStats {
   uint64_t host_cpu_ns = 0;       // that the host's CPUs had meanwhile: their number times the time
   uint64_t cpu_budget_ppm = 0;    // of that; 0: none, the sample is fixed
   RunQueueWaits run_queue;        // of waits that are over; in no file
-  std::vector<Loss> losses;        // only those that happened
+  std::vector<Loss> losses;       // only those that happened
 };
 
 // The buckets that the times of rows are in: see time_buckets.h.

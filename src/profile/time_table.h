@@ -1,7 +1,8 @@
 // The times of all rows of a profile that is being made. Bounded: where they would be more buckets than there may be,
 // buckets become twice as wide, so that nothing is left out and all still adds up. A row has one bucket at least: where
-// rows alone are more than that, there are as many buckets as rows, in buckets that span all of it. Buckets are narrower
-// than a second only as long as they are few: a short recording shows more of its time, a long one has seconds.
+// rows alone are more than that, there are as many buckets as rows, in buckets that span all of it. Buckets are
+// narrower than a second only as long as they are few: a short recording shows more of its time, a long one has
+// seconds.
 //
 // One thread; no I/O.
 #ifndef OFFCPU_PROFILE_TIME_TABLE_H_
@@ -55,7 +56,7 @@ class TimeTable {
 
   size_t max_buckets_;
   int shift_;
-  size_t buckets_ = 0;                                      // of all rows
+  size_t buckets_ = 0;                                     // of all rows
   size_t used_rows_ = 0;                                   // that have one
   uint32_t first_ = std::numeric_limits<uint32_t>::max();  // bucket that any row has something of
   uint32_t last_ = 0;

@@ -9,9 +9,9 @@ namespace offcpu {
 namespace {
 
 constexpr uint64_t kUnjudgedNs = 1'000'000'000;
-constexpr uint64_t kFirstLooksNs = 10'000'000'000;  // which come soon after each other
-constexpr uint64_t kFirstLookPeriodNs = 500'000'000;
-constexpr uint64_t kLookPeriodNs = 1'000'000'000;
+constexpr uint64_t kFirstUpdatesNs = 10'000'000'000;  // which come soon after each other
+constexpr uint64_t kFirstUpdatePeriodNs = 500'000'000;
+constexpr uint64_t kUpdatePeriodNs = 1'000'000'000;
 constexpr double kNsPerSecond = 1e9;
 constexpr double kPpm = 1e6;
 
@@ -23,7 +23,7 @@ CostKeeper::CostKeeper(const CostKeeperConfig& config, CostReading begin)
     : config_(config),
       last_(std::move(begin)),
       began_ns_(last_.at_ns),
-      looked_(last_),
+      updated_(last_),
       window_began_ns_(last_.at_ns),
       control_(last_.users.size()) {}
 
@@ -35,7 +35,8 @@ void CostKeeper::Add(CostReading&& now) {
 bool CostKeeper::Control(const CostReading& before, uint64_t elapsed_ns) {
   const std::vector<uint64_t> thresholds_ns = control_.thresholds_ns();
   const double budget = static_cast<double>(config_.budget_ppm) / kPpm * config_.cpus;
-  control_.Look(ShareCosts(UsersBetween(before, last_), WaitCostsBetween(before, last_)), Seconds(elapsed_ns), budget);
+  control_.Update(ShareCosts(UsersBetween(before, last_), WaitCostsBetween(before, last_)), Seconds(elapsed_ns),
+                  budget);
   if (control_.thresholds_ns() == thresholds_ns) return false;
   threshold_ns_.store(control_.longest_ns(), std::memory_order_relaxed);
   longest_threshold_ns_ = std::max(longest_threshold_ns_, control_.longest_ns());
@@ -43,15 +44,15 @@ bool CostKeeper::Control(const CostReading& before, uint64_t elapsed_ns) {
 }
 
 bool CostKeeper::IsDue(uint64_t now_ns) const {
-  const uint64_t period_ns = now_ns - began_ns_ < kFirstLooksNs ? kFirstLookPeriodNs : kLookPeriodNs;
-  return config_.adapts_sample && now_ns >= looked_.at_ns + period_ns;
+  const uint64_t period_ns = now_ns - began_ns_ < kFirstUpdatesNs ? kFirstUpdatePeriodNs : kUpdatePeriodNs;
+  return config_.adapts_sample && now_ns >= updated_.at_ns + period_ns;
 }
 
-bool CostKeeper::Look(CostReading now) {
+bool CostKeeper::Update(CostReading now) {
   Add(std::move(now));
   const bool is_judged = last_.at_ns - began_ns_ > kUnjudgedNs;
-  const bool changes = is_judged && Control(looked_, last_.at_ns - looked_.at_ns);
-  looked_ = last_;
+  const bool changes = is_judged && Control(updated_, last_.at_ns - updated_.at_ns);
+  updated_ = last_;
   return changes;
 }
 

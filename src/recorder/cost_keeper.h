@@ -26,11 +26,11 @@ class CostKeeper {
   // Recording begins.
   CostKeeper(const CostKeeperConfig& config, CostReading begin);
 
-  // Is it time for a look at the cost? Twice a second at first, and every second later. CLOCK_MONOTONIC.
+  // Is it time for an update? Twice a second at first, and every second later. CLOCK_MONOTONIC.
   bool IsDue(uint64_t now_ns) const;
-  // Looks at it. True if thresholds_ns changes. The first second lowers nothing: processes are looked at, and their
-  // unwind tables are read.
-  bool Look(CostReading now);
+  // Takes the cost in. True if thresholds_ns changes. The first second lowers nothing: processes are looked at, and
+  // their unwind tables are read.
+  bool Update(CostReading now);
   // T of each user; see SamplingControl.
   std::vector<uint64_t> thresholds_ns() const { return control_.thresholds_ns(); }
 
@@ -49,7 +49,7 @@ class CostKeeper {
   std::atomic<uint64_t> threshold_ns_{0};
   CostReading last_;
   const uint64_t began_ns_;
-  CostReading looked_;  // at the last look
+  CostReading updated_;  // at the last update
   uint64_t window_began_ns_;
   OwnCost window_;                     // since the window began
   uint64_t longest_threshold_ns_ = 0;  // likewise

@@ -1,4 +1,4 @@
-// How long the drainer sleeps between two looks at the rings: less where much comes, longer where little does, because
+// How long the drainer sleeps between two reads of the rings: less where much comes, longer where little does, because
 // most of the cost of an idle recording is that its threads wake up. Plain state of one thread.
 #ifndef OFFCPU_RECORDER_DRAIN_PACE_H_
 #define OFFCPU_RECORDER_DRAIN_PACE_H_
@@ -29,8 +29,8 @@ class DrainPace {
   DrainPace(bool settles, uint64_t now_ns) : settled_ns_(settles ? now_ns + kSettlesNs : UINT64_MAX) {}
 
   Ms period() const { return period_; }
-  // A look at `now_ns` has found so many bytes.
-  void Look(uint64_t now_ns, size_t bytes) {
+  // A read at `now_ns` has found so many bytes.
+  void NoteRead(uint64_t now_ns, size_t bytes) {
     const bool is_settled = now_ns >= settled_ns_;
     if (bytes <= (is_settled ? kFewBytesLater : kFewBytes)) {
       period_ = std::min(2 * period_, is_settled ? kLongestLater : kLongest);

@@ -69,7 +69,7 @@ bool Drainer::DrainOnce() {
   const uint64_t ended_ns = NowNs(CLOCK_THREAD_CPUTIME_ID);
   times_.Add(ended_ns - began_ns);
   times_.SetAll(ended_ns);
-  pace_.Look(now_ns, bytes);
+  pace_.NoteRead(now_ns, bytes);
   ++drains_;
   drained_.notify_all();
   return !stop_;

@@ -1,8 +1,8 @@
 // What the pipeline asks of the host that it records: of the running BPF programs, of the targets and of the kernel. A
 // recording asks the real one (recorded_host.h), a test one that is made up.
 //
-// Threads: Look, FindRuntime, ReadRuntime and ReadStacks run on reader threads, where they may block for ever, and need
-// a host that outlives the pipeline. The worker calls all others, and they do not block.
+// Threads: Snapshot, FindRuntime, ReadRuntime and ReadStacks run on reader threads, where they may block for ever, and
+// need a host that outlives the pipeline. The worker calls all others, and they do not block.
 #ifndef OFFCPU_RECORDER_HOST_H_
 #define OFFCPU_RECORDER_HOST_H_
 
@@ -22,7 +22,7 @@
 #include "capture/waiting_thread.h"
 #include "process/reader_pool.h"
 #include "recorder/live.h"
-#include "recorder/look.h"
+#include "recorder/process_snapshot.h"
 #include "recorder/shared_files.h"
 #include "runtimes/runtime.h"
 
@@ -30,18 +30,18 @@ namespace offcpu {
 
 class Host {
  public:
-  // Looks run on `readers`, and so do reads of stacks. Looks may ask `files`.
+  // Snapshots run on `readers`, and so do reads of stacks. Snapshots may ask `files`.
   Host(std::shared_ptr<ReaderPool> readers, std::shared_ptr<SharedFiles> files)
       : readers_(std::move(readers)), files_(std::move(files)) {}
   virtual ~Host() = default;
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  // See LookAtProcess; `previous` may be null.
-  virtual ProcessLook Look(const ProcessKey& process, int32_t tid, const AddressSpace* previous) = 0;
-  // Adds the language runtime of a process to what a look has seen of it, and the time that it takes to find that. What
-  // is known of it so far is there already.
-  virtual void FindRuntime(const ProcessKey& process, int32_t tid, ProcessLook* look) = 0;
+  // See TakeProcessSnapshot; `previous` may be null.
+  virtual ProcessSnapshot Snapshot(const ProcessKey& process, int32_t tid, const AddressSpace* previous) = 0;
+  // Adds the language runtime of a process to what a snapshot has seen of it, and the time that it takes to find that.
+  // What is known of it so far is there already.
+  virtual void FindRuntime(const ProcessKey& process, int32_t tid, ProcessSnapshot* snapshot) = 0;
   // See Runtime::Read. False, too, if there is no such process any more.
   virtual bool ReadRuntime(const ProcessKey& process, int32_t tid, Runtime& runtime,
                            std::span<const uint64_t> words) = 0;

@@ -28,12 +28,12 @@ bool KnownCode::Learn(CodeListEvent&& list) {
   return true;
 }
 
-bool KnownCode::Learn(Target& target, const ProcessLook& look) {
+bool KnownCode::Learn(Target& target, const ProcessSnapshot& snapshot) {
   // A child that is gone before it is looked at has the same.
-  const bool has_list = look.code.hash != 0 && !look.mappings.empty();
-  const bool agrees = !has_list || Learn(CodeListEvent{look.code.hash, look.mappings});
-  target.Remember(Trusted(look.code), look.mappings, look.space);
-  for (const CodeMapping& mapping : look.mappings) {
+  const bool has_list = snapshot.code.hash != 0 && !snapshot.mappings.empty();
+  const bool agrees = !has_list || Learn(CodeListEvent{snapshot.code.hash, snapshot.mappings});
+  target.Remember(Trusted(snapshot.code), snapshot.mappings, snapshot.space);
+  for (const CodeMapping& mapping : snapshot.mappings) {
     if (const MappedCode* piece = target.FindPiece(mapping)) files_->Learn(mapping, *piece);
   }
   return agrees;

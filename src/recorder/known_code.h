@@ -1,8 +1,8 @@
-// The code that processes have mapped, as far as any look has seen it: an address space that was read, or one that is
-// put together of the list of mappings that stands for a hash, and of pieces that looks have found. So a capture may
-// not need a look at its process, and a process that has ended may still have its stacks walked. One thread.
+// The code that processes have mapped, as far as any snapshot has seen it: an address space that was read, or one that
+// is put together of the list of mappings that stands for a hash, and of pieces that snapshots have found. So a capture
+// may not need a snapshot of its process, and a process that has ended may still have its stacks walked. One thread.
 //
-// Does not look at processes. What is not known is left out, and said to be.
+// Takes no snapshots. What is not known is left out, and said to be.
 #ifndef OFFCPU_RECORDER_KNOWN_CODE_H_
 #define OFFCPU_RECORDER_KNOWN_CODE_H_
 
@@ -16,7 +16,7 @@
 #include "capture/events.h"
 #include "profile/void_names.h"
 #include "recorder/host.h"
-#include "recorder/look.h"
+#include "recorder/process_snapshot.h"
 #include "recorder/shared_files.h"
 #include "recorder/target.h"
 #include "runtimes/runtime.h"
@@ -33,13 +33,13 @@ struct CaptureCode {
 
 class KnownCode {
  public:
-  // `host` must outlive it. Its files learn what looks have found.
+  // `host` must outlive it. Its files learn what snapshots have found.
   explicit KnownCode(Host& host) : host_(host), files_(host.files()) {}
 
   // False: the hash has become void, because two lists have it. What was made of either may be the other's.
   [[nodiscard]] bool Learn(CodeListEvent&& list);
-  // Likewise of the hash of `look`, which is one that has seen `target`.
-  [[nodiscard]] bool Learn(Target& target, const ProcessLook& look);
+  // Likewise of the hash of `snapshot`, which is one that has seen `target`.
+  [[nodiscard]] bool Learn(Target& target, const ProcessSnapshot& snapshot);
 
   // The code of exactly this version, if all of it is known. `target` remembers it.
   std::optional<CaptureCode> FindWhole(Target& target, const CodeVersion& version) const;

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "capture/programs.h"
 #include "recorder/live.h"
-#include "recorder/look.h"
+#include "recorder/process_snapshot.h"
 
 namespace offcpu {
 

@@ -17,7 +17,7 @@
 #include "capture/events.h"
 #include "capture/waiting_thread.h"
 #include "profile/profile.h"
-#include "recorder/look.h"
+#include "recorder/process_snapshot.h"
 
 namespace offcpu {
 

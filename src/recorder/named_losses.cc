@@ -5,7 +5,7 @@
 namespace offcpu {
 
 std::vector<Loss> NameLosses(const Counters& counters, const EventQueueStats& queue, const ModuleCacheStats& modules,
-                            uint64_t oncpu_period_ns) {
+                             uint64_t oncpu_period_ns) {
   std::vector<Loss> losses = NameCounters(counters);
   const auto add = [&losses](LossId loss, uint64_t count, uint64_t ns) {
     if (count != 0) losses.push_back(LossOf(loss, count, ns));

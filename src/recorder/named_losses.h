@@ -15,7 +15,7 @@ namespace offcpu {
 
 // Only those that happened. `ns` is time that is in no row of the profile.
 std::vector<Loss> NameLosses(const Counters& counters, const EventQueueStats& queue, const ModuleCacheStats& modules,
-                            uint64_t oncpu_period_ns = 0);
+                             uint64_t oncpu_period_ns = 0);
 
 }  // namespace offcpu
 

@@ -4,7 +4,7 @@
 #define OFFCPU_RECORDER_OWN_VDSO_H_
 
 #include "process/module_cache.h"
-#include "recorder/look.h"
+#include "recorder/process_snapshot.h"
 #include "recorder/shared_files.h"
 
 namespace offcpu {

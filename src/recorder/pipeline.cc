@@ -26,7 +26,7 @@ void Pipeline::Handle(Event event) {
   PassOn();
 }
 
-// A walk may ask for another look, which may make more captures ready.
+// A walk may ask for another snapshot, which may make more captures ready.
 void Pipeline::PassOn() {
   for (const ProcessInfo& process : targets_.table().TakeEvicted()) windows_.Describe(process);
   windows_.stats().live_stacks += live_.TakeRead();
@@ -74,7 +74,7 @@ void Pipeline::Walk(const CaptureEvent& capture, const CaptureCode& code) {
   WalkTrace* const trace = known.learns() && code.whole && !code.is_starting ? &trace_ : nullptr;
   if (!WalkCapture(capture, code, walkers_, &scratch_, trace))
     return stacks_.Fail(capture.cookie, NoUserStack::kUnreadable);
-  if (code.whole && HasLeftCode(scratch_)) targets_.LookAgain(capture.process);
+  if (code.whole && HasLeftCode(scratch_)) targets_.SnapshotAgain(capture.process);
   ++walks_;
   CountWalk(scratch_, windows_.stats());
   const NeededStack& needed = walkers_.For(capture).needed();

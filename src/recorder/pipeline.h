@@ -48,9 +48,9 @@ class Pipeline {
   void ReadWaiting(std::vector<WaitingThread> threads);
   // A record that was none.
   void CountUndecodable() { ++undecodable_; }
-  // Takes in finished looks and lets time pass. Any clock that does not go back.
+  // Takes in finished snapshots and lets time pass. Any clock that does not go back.
   void Tick(uint64_t now_ns);
-  // No look is under way: nothing more will come of waiting.
+  // No snapshot is under way: nothing more will come of waiting.
   bool idle() const { return targets_.idle() && runtime_reads_.idle() && live_.idle(); }
 
   // How many readings of targets have come to an end; also those that were given up.

@@ -1,75 +1,108 @@
 #include "recorder/process_snapshot.h"
 
 #include <algorithm>
-#include <optional>
+#include <string_view>
 #include <utility>
 
-#include "process/memory.h"
+#include "absl/strings/str_cat.h"
+#include "process/container.h"
+#include "process/executable.h"
+#include "process/now.h"
 #include "process/owner.h"
-#include "recorder/lock_owner.h"
-#include "recorder/look.h"
-#include "recorder/runtime_reads.h"
-#include "runtimes/find_runtime.h"
+#include "process/proc_file.h"
+#include "runtimes/known_runtimes.h"
 
 namespace offcpu {
 namespace {
 
-// How many threads that have run since they were listed are read again in one attempt, and how many bytes.
-constexpr size_t kMaxRereads = 512;
-constexpr size_t kMaxRereadBytes = 128 << 20;
+constexpr int kLookAttempts = 3;
+constexpr size_t kMaxTextBytes = 64 << 10;
 
-// Reads the stacks of threads that have run since they were listed once more, each by itself: threads of a busy process
-// do not wait for as long as it takes to list all of them and to look at the process.
-void ReadStaleAgain(size_t stack_bytes, const Listing& listing, ProcessSnapshot* snapshot) {
-  size_t rereads = std::min(kMaxRereads, kMaxRereadBytes / stack_bytes);
-  for (size_t i = 0; i < snapshot->threads.size(); ++i) {
-    WaitingThread& thread = snapshot->threads[i];
-    LiveStack& stack = snapshot->stacks[i];
-    for (; stack.missing == NoUserStack::kStale && rereads > 0; --rereads) {
-      const std::optional<WaitingThread> now = listing.find(thread.tid);
-      if (!now.has_value() || now->process != thread.process) break;
-      thread = *now;
-      snapshot->lock_owners[i] = LockOwnersOf({thread}).front();
-      stack = std::move(ReadLiveStacks({thread}, stack_bytes, listing.find, listing.describe).front());
-    }
-  }
+std::string ReadText(pid_t pid, const char* file) {
+  absl::StatusOr<std::string> text = ReadProcFile(absl::StrCat("/proc/", pid, "/", file), kMaxTextBytes);
+  return text.ok() ? *std::move(text) : std::string();
 }
 
-std::vector<uint64_t> WordsOf(const std::vector<LiveStack>& stacks, const Runtime& runtime) {
-  std::vector<uint64_t> words;
-  for (const LiveStack& stack : stacks) {
-    if (words.size() >= kMaxRuntimeWords) break;
-    const std::vector<uint64_t> own = RuntimeWords(stack.capture, runtime);
-    words.insert(words.end(), own.begin(), own.end());
+std::string ReadName(pid_t pid) {
+  std::string name = ReadText(pid, "comm");
+  while (!name.empty() && name.back() == '\n') name.pop_back();
+  return name;
+}
+
+// The code of a process that has mapped nothing but files that are known; else null. Does not read the process.
+std::shared_ptr<const AddressSpace> Composed(pid_t tid, const ProcessVersion& version, ModuleCache& modules,
+                                             const SharedFiles& shared) {
+  ComposedCode known = shared.Compose(version.mappings, nullptr);
+  // Tables for which there was no room may find some now.
+  const auto says_all = [](const MappedCode& code) { return !code.module->over_budget; };
+  if (!known.whole || known.code.empty()) return nullptr;
+  if (!std::all_of(known.code.begin(), known.code.end(), says_all)) return nullptr;
+  MemoryLease lease = modules.LeaseFor(OwnerOf(tid));
+  if (!lease.Grow(known.code.size() * sizeof(MappedCode))) return nullptr;
+  return std::make_shared<const AddressSpace>(std::move(known.code), std::move(lease));
+}
+
+// Were the mappings the same all the time between the two? Without a hash or a sequence nothing speaks against it.
+bool SameCode(const CodeVersion& before, const CodeVersion& after) {
+  if (before.sequence != 0 && before.sequence == after.sequence) return true;
+  return before.hash == after.hash;
+}
+
+ProcessSnapshot Snapshot(const ProcessKey& process, pid_t tid, const AddressSpace* previous,
+                         const DescribeFunction& describe, ModuleCache& modules, const SharedFiles* shared) {
+  std::optional<ProcessVersion> before = describe(tid);
+  if (!before.has_value() && tid != process.pid) {  // the thread has ended, the process perhaps not
+    tid = process.pid;
+    before = describe(tid);
   }
-  return words;
+  ProcessSnapshot snapshot;
+  std::shared_ptr<const AddressSpace> last;
+  for (int attempt = 0; attempt < kLookAttempts; ++attempt, before = describe(tid)) {
+    const bool is_there = before.has_value() && before->process == process;
+    const std::shared_ptr<const AddressSpace> composed =
+        is_there && shared != nullptr && before->code.hash != 0 ? Composed(tid, *before, modules, *shared) : nullptr;
+    absl::StatusOr<std::shared_ptr<const AddressSpace>> space =
+        composed != nullptr ? composed
+        : is_there          ? LoadAddressSpace(tid, last != nullptr ? last.get() : previous, modules, RuntimesReader())
+                            : absl::NotFoundError("replaced");
+    const std::optional<ProcessVersion> after = describe(tid);
+    if (!after.has_value() || after->process != process) {
+      snapshot.outcome = SnapshotOutcome::kGone;
+      return snapshot;
+    }
+    if (absl::IsAborted(space.status())) snapshot.outcome = SnapshotOutcome::kChanging;
+    if (!space.ok()) continue;
+    snapshot.outcome = SnapshotOutcome::kChanging;
+    // A process that maps and unmaps data all the time has another sequence at every snapshot. Its code is what was
+    // read if two readings in a row agree and the hash was the same around both. What was composed is what the hash
+    // stands for.
+    const bool unchanged = before->code.sequence != 0 && before->code.sequence == after->code.sequence;
+    const bool confirmed = composed != nullptr || (last != nullptr && last->SameCode(**space));
+    if (SameCode(before->code, after->code) && (unchanged || confirmed)) {
+      snapshot = {.outcome = SnapshotOutcome::kSeen,
+                  .name = ReadName(process.pid),
+                  .container = ContainerId(ReadText(process.pid, "cgroup")),
+                  .executable = ExecutableOf(process.pid),
+                  .code = after->code,
+                  .mappings = after->mappings,
+                  .space = *std::move(space)};
+      // Two readings that agree say nothing of the moment of `after` if the kernel has no hash to compare.
+      if (!unchanged && after->code.hash == 0) snapshot.code.sequence = 0;
+      return snapshot;
+    }
+    last = *std::move(space);
+  }
+  snapshot.name = ReadName(process.pid);
+  return snapshot;
 }
 
 }  // namespace
 
-ProcessSnapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_bytes, const Listing& listing,
-                             ModuleCache& modules, std::shared_ptr<Runtime> runtime) {
-  const WaitingThread& thread = threads.front();
-  const ProcessLook before = LookAtProcess(thread.process, thread.tid, nullptr, listing.describe, modules, nullptr);
-  ProcessSnapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess, .threads = threads};
-  const ProcessMemory memory(thread.tid);
-  if (runtime == nullptr && before.space != nullptr)
-    runtime = FindRuntime(*before.space, memory, modules.LeaseFor(OwnerOf(thread.tid))).runtime;
-  if (runtime != nullptr) runtime->Read(memory, {});
-  snapshot.lock_owners = LockOwnersOf(threads);
-  snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
-  ReadStaleAgain(stack_bytes, listing, &snapshot);
-  const ProcessLook look =
-      LookAtProcess(thread.process, thread.tid, before.space.get(), listing.describe, modules, nullptr);
-  if (look.outcome == LookOutcome::kGone) snapshot.failed = NoUserStack::kGone;
-  if (look.outcome != LookOutcome::kSeen) return snapshot;
-  const bool same_around = before.outcome == LookOutcome::kSeen && before.space->SameCode(*look.space);
-  if (look.code.hash == 0 && !same_around) return snapshot;
-  if (runtime != nullptr) runtime->Read(memory, WordsOf(snapshot.stacks, *runtime));
-  snapshot.runtime = std::move(runtime);
-  snapshot.failed = NoUserStack::kNone;
-  snapshot.space = look.space;
-  snapshot.code = look.code;
+ProcessSnapshot TakeProcessSnapshot(const ProcessKey& process, pid_t tid, const AddressSpace* previous,
+                                    const DescribeFunction& describe, ModuleCache& modules, const SharedFiles* shared) {
+  const uint64_t began_ns = NowNs(CLOCK_THREAD_CPUTIME_ID);
+  ProcessSnapshot snapshot = Snapshot(process, tid, previous, describe, modules, shared);
+  snapshot.cpu_ns = NowNs(CLOCK_THREAD_CPUTIME_ID) - began_ns;
   return snapshot;
 }
 

@@ -18,7 +18,7 @@
 #include "process/owner.h"
 #include "recorder/clocks.h"
 #include "recorder/listing.h"
-#include "recorder/process_snapshot.h"
+#include "recorder/stack_snapshot.h"
 #include "recorder/walk_capture.h"
 #include "runtimes/runtime.h"
 #include "unwind/walk.h"
@@ -43,7 +43,7 @@ struct Found {
 };
 
 // Walks the stack of the thread at `index`.
-Found WalkStack(const ProcessSnapshot& snapshot, size_t index, Walkers& walkers) {
+Found WalkStack(const StackSnapshot& snapshot, size_t index, Walkers& walkers) {
   const LiveStack& live = snapshot.stacks[index];
   Found found = {.thread = snapshot.threads[index], .missing = live.missing};
   // What it ran through meanwhile is not known.
@@ -145,18 +145,18 @@ class Reading {
   }
 
   // Null if it was not to be had in time; another try would only lose another thread.
-  std::shared_ptr<const ProcessSnapshot> TakeInTime(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
+  std::shared_ptr<const StackSnapshot> TakeInTime(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
     if (is_stuck_) return nullptr;
-    const auto snapshot = std::make_shared<ProcessSnapshot>();
+    const auto snapshot = std::make_shared<StackSnapshot>();
     const auto take = [snapshot, threads, stack_bytes, listing = listing_, modules = modules_, runtime = runtime_] {
-      *snapshot = TakeSnapshot(threads, stack_bytes, listing, *modules, runtime);
+      *snapshot = TakeStackSnapshot(threads, stack_bytes, listing, *modules, runtime);
     };
     is_stuck_ = !read_({.owner = OwnerOf(pid_), .id = static_cast<uint64_t>(pid_)}, take);
     return is_stuck_ ? nullptr : snapshot;
   }
 
   bool ReadSome(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
-    const std::shared_ptr<const ProcessSnapshot> snapshot = TakeInTime(threads, stack_bytes);
+    const std::shared_ptr<const StackSnapshot> snapshot = TakeInTime(threads, stack_bytes);
     if (snapshot != nullptr && !snapshot->name.empty()) name_ = snapshot->name;
     if (snapshot != nullptr && snapshot->runtime != nullptr) runtime_ = snapshot->runtime;
     bool again = false;
@@ -220,7 +220,7 @@ class Reading {
   const std::shared_ptr<ModuleCache> modules_;
   std::map<pid_t, State> states_;  // by tid
   std::string name_;
-  std::shared_ptr<Runtime> runtime_;  // of the process, once a look has found it
+  std::shared_ptr<Runtime> runtime_;  // of the process, once a snapshot has found it
 };
 
 }  // namespace

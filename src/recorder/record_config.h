@@ -49,8 +49,8 @@ struct RecordConfig : Selection {
   uint64_t capture_bytes_per_second = 16u << 20;  // per CPU
   uint32_t mappings_per_second = 50'000;          // per CPU, looked at by captures; each takes some 300 ns
   uint32_t process_ms_per_second = 250;  // per CPU of the host: what captures may take of one process's threads
-  uint32_t target_deadline_ms = 1000;    // for one look at one process
-  uint32_t finish_ms = 30'000;           // at the end, with looks and readings that are under way
+  uint32_t target_deadline_ms = 1000;    // for one snapshot of one process
+  uint32_t finish_ms = 30'000;           // at the end, with snapshots and readings that are under way
   uint32_t live_after_ms = 10'000;       // a wait of that length has its stack read while it lasts; 0: only at the end
 };
 

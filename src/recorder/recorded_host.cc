@@ -26,25 +26,25 @@ class HostWithPrograms final : public Host {
     LearnOwnVdso(listing_.describe, *modules_, *files());
   }
 
-  ProcessLook Look(const ProcessKey& process, int32_t tid, const AddressSpace* previous) override {
-    ProcessLook look = LookAtProcess(process, tid, previous, listing_.describe, *modules_, files().get());
-    const bool is_asked = service_names_ && look.outcome == LookOutcome::kSeen;
-    if (is_asked) look.service = ReadServiceNames(process.pid, look.executable);
-    return look;
+  ProcessSnapshot Snapshot(const ProcessKey& process, int32_t tid, const AddressSpace* previous) override {
+    ProcessSnapshot snapshot = TakeProcessSnapshot(process, tid, previous, listing_.describe, *modules_, files().get());
+    const bool is_asked = service_names_ && snapshot.outcome == SnapshotOutcome::kSeen;
+    if (is_asked) snapshot.service = ReadServiceNames(process.pid, snapshot.executable);
+    return snapshot;
   }
-  void FindRuntime(const ProcessKey& process, int32_t tid, ProcessLook* look) override {
+  void FindRuntime(const ProcessKey& process, int32_t tid, ProcessSnapshot* snapshot) override {
     const uint64_t began_ns = NowNs(CLOCK_THREAD_CPUTIME_ID);
     if (const std::optional<ProcessMemory> memory = MemoryOf(process, tid)) {
       const RuntimeForm before =
-          std::exchange(look->runtime,
-                        offcpu::FindRuntime(*look->space, *memory, modules_->LeaseFor(OwnerOf(process.pid))))
+          std::exchange(snapshot->runtime,
+                        offcpu::FindRuntime(*snapshot->space, *memory, modules_->LeaseFor(OwnerOf(process.pid))))
               .form;
-      const RuntimeForm form = look->runtime.form;
+      const RuntimeForm form = snapshot->runtime.form;
       if (form == RuntimeForm::kUnknown && before != form) modules_->CountUnknownRuntime();
       // What is there now is known before the first capture.
-      if (form == RuntimeForm::kServed) look->runtime.runtime->Read(*memory, {});
+      if (form == RuntimeForm::kServed) snapshot->runtime.runtime->Read(*memory, {});
     }
-    look->cpu_ns += NowNs(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+    snapshot->cpu_ns += NowNs(CLOCK_THREAD_CPUTIME_ID) - began_ns;
   }
   bool ReadRuntime(const ProcessKey& process, int32_t tid, Runtime& runtime, std::span<const uint64_t> words) override {
     const std::optional<ProcessMemory> memory = MemoryOf(process, tid);

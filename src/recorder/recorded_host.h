@@ -11,7 +11,7 @@
 
 namespace offcpu {
 
-// Keeps alive what it is given: what runs on reader threads may outlive the recorder. `service_names`: a look reads
+// Keeps alive what it is given: what runs on reader threads may outlive the recorder. `service_names`: a snapshot reads
 // those of the process, too.
 std::shared_ptr<Host> RecordedHost(std::shared_ptr<Programs> programs, std::shared_ptr<ModuleCache> modules,
                                    std::shared_ptr<ReaderPool> readers, bool service_names);

@@ -20,7 +20,7 @@ namespace offcpu {
 struct RecorderProgress {
   uint64_t intervals = 0;
   uint64_t stacks = 0;  // rows of the table, of this window
-  uint64_t losses = 0;   // events lost so far, all reasons
+  uint64_t losses = 0;  // events lost so far, all reasons
   // Signs of life of its two threads: each grows within a second or two, whatever there is to do.
   uint64_t drains = 0;
   uint64_t turns = 0;          // of the worker

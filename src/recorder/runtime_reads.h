@@ -4,7 +4,7 @@
 // is no room for, or whose process cannot be read: its walk goes by what was read before. Each goes on exactly once.
 //
 // Also has the names read of functions that walks have met, as long as the process can be read and its pace
-// (look_pace.h) allows it: nothing waits for names beyond that. One thread; readings run on reader threads.
+// (snapshot_pace.h) allows it: nothing waits for names beyond that. One thread; readings run on reader threads.
 #ifndef OFFCPU_RECORDER_RUNTIME_READS_H_
 #define OFFCPU_RECORDER_RUNTIME_READS_H_
 
@@ -20,7 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "capture/events.h"
 #include "recorder/host.h"
-#include "recorder/look_pace.h"
+#include "recorder/snapshot_pace.h"
 #include "recorder/targets.h"
 #include "runtimes/runtime.h"
 
@@ -28,8 +28,8 @@ namespace offcpu {
 
 inline constexpr size_t kMaxRuntimeWords = 1 << 16;   // of the stacks of one reading
 inline constexpr size_t kMaxRuntimeProcesses = 4096;  // that are read at one time
-// From one reading of a process to the next. Each costs a thread's turn and a look at whose number the process has now,
-// which is as much for a hundred captures as for one.
+// From one reading of a process to the next. Each costs a thread's turn and a check of whose number the process has
+// now, which is as much for a hundred captures as for one.
 inline constexpr uint64_t kBetweenRuntimeReadsNs = 20'000'000;
 inline constexpr uint64_t kReadRuntimeAgainNs = 1'000'000'000;   // after a reading that failed
 inline constexpr uint64_t kRuntimeRememberedNs = 1'000'000'000;  // of a process that has no captures any more
@@ -73,7 +73,7 @@ class RuntimeReads {
     uint64_t heard_ns = 0;       // of a capture, or of the end of a reading, after which walks come
     uint64_t not_before_ns = 0;  // it could not be read
     uint64_t next_ns = 0;        // when another reading may begin, after one that went well
-    LookPace pace;
+    SnapshotPace pace;
   };
 
   bool WantsNames(const Process& process) const;

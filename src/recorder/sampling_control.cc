@@ -7,7 +7,7 @@
 namespace offcpu {
 namespace {
 
-constexpr double kMostRise = 8;    // of T at one look
+constexpr double kMostRise = 8;    // of T at one update
 constexpr double kMostFall = 0.5;  // likewise
 constexpr double kIsEnough = 0.9;  // of what a user may cost: T stays as it is from here up to all of it
 constexpr double kAlmostNothing = 1e-9;
@@ -33,7 +33,7 @@ double FairLevel(std::span<const double> wants, double sum) {
 
 uint64_t SamplingControl::longest_ns() const { return *std::max_element(thresholds_ns_.begin(), thresholds_ns_.end()); }
 
-// What each could cost at the next look: with a T that has fallen as far as it may, no more than what is drawn more.
+// What each could cost at the next update: with a T that has fallen as far as it may, no more than what is drawn more.
 std::vector<double> SamplingControl::Wants(std::span<const double> costs) const {
   std::vector<double> wants(costs.begin(), costs.end());
   for (size_t user = 0; user < wants.size(); ++user) {
@@ -58,7 +58,7 @@ void SamplingControl::Lower(std::span<const double> costs, double level) {
   }
 }
 
-void SamplingControl::Look(std::span<const double> costs, double seconds, double budget) {
+void SamplingControl::Update(std::span<const double> costs, double seconds, double budget) {
   const double cost = std::accumulate(costs.begin(), costs.end(), 0.0);
   const double may_cost = budget * seconds;
   const double level = std::max(FairLevel(Wants(costs), may_cost), kAlmostNothing);

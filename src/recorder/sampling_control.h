@@ -23,7 +23,7 @@ class SamplingControl {
 
   // What recording the waits of each user has cost in the last `seconds`, in seconds of CPU time, and what all of them
   // together may cost in one second.
-  void Look(std::span<const double> costs, double seconds, double budget);
+  void Update(std::span<const double> costs, double seconds, double budget);
 
   const std::vector<uint64_t>& thresholds_ns() const { return thresholds_ns_; }
   uint64_t longest_ns() const;

@@ -38,7 +38,7 @@ class SharedFiles {
  public:
   explicit SharedFiles(size_t max_pieces) : max_pieces_(max_pieces) {}
 
-  // `piece` is what a look found at `mapping`.
+  // `piece` is what a snapshot found at `mapping`.
   void Learn(const CodeMapping& mapping, const MappedCode& piece);
   // Learns this process's own vDSO, about which no other process can lie.
   void LearnVdso(const CodeMapping& mapping, const MappedCode& piece);

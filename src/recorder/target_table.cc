@@ -30,7 +30,7 @@ void TargetTable::EvictExited() {
     exited_.pop_front();
     const Target* target = Find(process);
     if (target == nullptr) continue;
-    if (target->looking || !target->waiting.empty()) {
+    if (target->is_being_read || !target->waiting.empty()) {
       exited_.push_back(process);
     } else {
       evicted_.push_back(target->Named());
@@ -46,7 +46,7 @@ void TargetTable::HearOfInWindow(const ProcessKey& process) {
 void TargetTable::Forget() {
   absl::erase_if(targets_, [this](const auto& entry) {
     const Target& target = *entry.second;
-    return target.heard_in != windows_ && !target.looking && target.waiting.empty();
+    return target.heard_in != windows_ && !target.is_being_read && target.waiting.empty();
   });
   std::erase_if(exited_, [this](const ProcessKey& process) { return !targets_.contains(process); });
 }

@@ -8,14 +8,14 @@ namespace offcpu {
 namespace {
 
 constexpr uint64_t kChangesForNs = 1'000'000'000;  // at most, until a process is not looked at for a while
-constexpr uint64_t kLookAgainNs = 1'000'000'000;
+constexpr uint64_t kSnapshotAgainNs = 1'000'000'000;
 constexpr uint64_t kOwnerKnownForNs = 1'000'000'000;
 
-// The code of a capture that was made before the look began.
-CaptureCode CodeAtLook(Target& target, const KnownCode& known, const CaptureEvent& event, const ProcessLook& look,
-                       bool same_around) {
+// The code of a capture that was made before the snapshot began.
+CaptureCode CodeAtSnapshot(Target& target, const KnownCode& known, const CaptureEvent& event,
+                           const ProcessSnapshot& snapshot, bool same_around) {
   if (std::shared_ptr<const AddressSpace> space = target.Find(known.Trusted(event.code))) return {std::move(space)};
-  if (same_around && event.code.hash == 0) return {look.space};
+  if (same_around && event.code.hash == 0) return {snapshot.space};
   // Those of its mappings that have never been seen are gone.
   if (std::optional<CaptureCode> part = known.FindPart(target, event.code)) return *std::move(part);
   return {.space = std::make_shared<const AddressSpace>(std::vector<MappedCode>()), .whole = false};
@@ -55,14 +55,14 @@ void Targets::OnCapture(CaptureEvent&& event) {
   // What is known already serves even a process that is gone.
   if (std::optional<CaptureCode> code = code_.FindWhole(*target, event.code)) {
     MakeReady(*target, std::move(event), *std::move(code));
-    if (target->runtime.form == RuntimeForm::kNotYet) LookAgain(process);
+    if (target->runtime.form == RuntimeForm::kNotYet) SnapshotAgain(process);
     return;
   }
-  if (!MayBeLookedAt(process, *target)) return WalkPartOrGiveUp(*target, std::move(event), target->refused);
+  if (!MayHaveSnapshot(process, *target)) return WalkPartOrGiveUp(*target, std::move(event), target->refused);
   Wait(process, *target, std::move(event));
 }
 
-bool Targets::MayBeLookedAt(const ProcessKey& process, Target& target) const {
+bool Targets::MayHaveSnapshot(const ProcessKey& process, Target& target) const {
   if (target.refused == NoUserStack::kNone) return true;
   // A first thread that has ended takes its view of the memory along; the others still have theirs.
   const bool other_thread = target.asked_tid == process.pid && target.tid != process.pid;
@@ -71,7 +71,7 @@ bool Targets::MayBeLookedAt(const ProcessKey& process, Target& target) const {
     return true;
   }
   if (target.refused_until_ns == 0 || now_ns_ < target.refused_until_ns) return false;
-  // As long as one is stuck there, another look would only lose another thread.
+  // As long as one is stuck there, another snapshot would only lose another thread.
   if (target.refused == NoUserStack::kTargetStuck && target.stuck_reads != 0) return false;
   target.refused = NoUserStack::kNone;
   return true;
@@ -95,44 +95,44 @@ CaptureEvent Targets::TakeWaiting(Target& target) {
 }
 
 void Targets::Ask(const ProcessKey& process, Target& target) {
-  if (target.looking) return;
+  if (target.is_being_read) return;
   if (now_ns_ < target.pace.next_ns()) {
     if (!target.waiting.empty()) unasked_.insert(process);
     return;
   }
   const std::shared_ptr<const AddressSpace> previous = target.newest();
-  const uint64_t number = target.looks + 1;
+  const uint64_t number = target.snapshots + 1;
   // The job holds copies only: it may be abandoned and outlive this.
   const ReadTaken taken = Read(
       process, OwnerOf(process),
       [this, process, number, tid = target.tid, previous, runtime = target.runtime,
        host = host_]() -> ReaderThreads::Completion {
-        auto result = std::make_shared<ProcessLook>(host->Look(process, tid, previous.get()));
+        auto result = std::make_shared<ProcessSnapshot>(host->Snapshot(process, tid, previous.get()));
         result->runtime = runtime;
         if (runtime.form != RuntimeForm::kServed && result->space != nullptr)
           host->FindRuntime(process, tid, result.get());
-        return [this, process, number, result] { OnLook(process, number, std::move(*result)); };
+        return [this, process, number, result] { OnSnapshot(process, number, std::move(*result)); };
       },
-      [this, process, number] { OnLook(process, number, {.outcome = LookOutcome::kStuck}); });
+      [this, process, number] { OnSnapshot(process, number, {.outcome = SnapshotOutcome::kStuck}); });
   if (taken == ReadTaken::kFull) {
     unasked_.insert(process);
     return;
   }
   unasked_.erase(process);
   if (taken == ReadTaken::kUserStuck) return Refuse(target, NoUserStack::kTargetStuck, now_ns_ + config_.retry_ns);
-  target.looking = true;
-  target.looks = number;
+  target.is_being_read = true;
+  target.snapshots = number;
   target.asked = target.waiting.size();
   target.asked_tid = target.tid;
 }
 
 // Code in memory that may also be written can be mapped without a change of the hash: see code.bpf.h. A process that
 // has such code is looked at again, for the captures to come, and so is one whose runtime is only starting.
-void Targets::LookAgain(const ProcessKey& process) {
+void Targets::SnapshotAgain(const ProcessKey& process) {
   Target* target = table_.Find(process);
-  if (target == nullptr || now_ns_ < target->look_again_ns) return;
-  if (!MayBeLookedAt(process, *target)) return;
-  target->look_again_ns = now_ns_ + kLookAgainNs;
+  if (target == nullptr || now_ns_ < target->snapshot_again_ns) return;
+  if (!MayHaveSnapshot(process, *target)) return;
+  target->snapshot_again_ns = now_ns_ + kSnapshotAgainNs;
   Ask(process, *target);
 }
 
@@ -177,61 +177,61 @@ uid_t Targets::OwnerOf(const ProcessKey& process) {
   return target->owner;
 }
 
-void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& look) {
+void Targets::OnSnapshot(const ProcessKey& process, uint64_t number, ProcessSnapshot&& snapshot) {
   Target* target = table_.Find(process);
   if (target == nullptr) return;
-  target->pace.Spend(look.cpu_ns, now_ns_);
-  const bool given_up = !target->looking || target->looks != number;
-  if (given_up) return OnLateLook(*target, look);
-  target->looking = false;
-  if (target->info.name.empty()) target->info.name = look.name;
-  if (target->info.container.empty()) target->info.container = look.container;
-  if (target->info.executable.empty()) target->info.executable = look.executable;
-  if (target->info.service == ServiceNames()) target->info.service = look.service;
-  switch (look.outcome) {
-    case LookOutcome::kSeen:
-      return OnSeen(process, *target, look);
-    case LookOutcome::kGone:
+  target->pace.Spend(snapshot.cpu_ns, now_ns_);
+  const bool given_up = !target->is_being_read || target->snapshots != number;
+  if (given_up) return OnLateSnapshot(*target, snapshot);
+  target->is_being_read = false;
+  if (target->info.name.empty()) target->info.name = snapshot.name;
+  if (target->info.container.empty()) target->info.container = snapshot.container;
+  if (target->info.executable.empty()) target->info.executable = snapshot.executable;
+  if (target->info.service == ServiceNames()) target->info.service = snapshot.service;
+  switch (snapshot.outcome) {
+    case SnapshotOutcome::kSeen:
+      return OnSeen(process, *target, snapshot);
+    case SnapshotOutcome::kGone:
       OnExit(process);
       return Refuse(*target, NoUserStack::kGone, 0);
-    case LookOutcome::kStuck:
+    case SnapshotOutcome::kStuck:
       return Refuse(*target, NoUserStack::kTargetStuck, now_ns_ + config_.retry_ns);
-    case LookOutcome::kChanging:
+    case SnapshotOutcome::kChanging:
       if (target->changes_since_ns == 0) target->changes_since_ns = now_ns_;
       if (now_ns_ - target->changes_since_ns < kChangesForNs) {
         unasked_.insert(process);  // at the next tick
         return;
       }
       [[fallthrough]];
-    case LookOutcome::kUnreadable:
+    case SnapshotOutcome::kUnreadable:
       return Refuse(*target, NoUserStack::kUnreadableProcess, now_ns_ + config_.retry_ns);
   }
 }
 
 // It was only slow, and what it has seen is true of its time.
-void Targets::OnLateLook(Target& target, const ProcessLook& look) {
-  if (look.outcome != LookOutcome::kSeen) return;
-  if (!code_.Learn(target, look)) VoidCode(look.code.hash);
-  if (target.runtime.form != RuntimeForm::kServed) target.runtime = look.runtime;
+void Targets::OnLateSnapshot(Target& target, const ProcessSnapshot& snapshot) {
+  if (snapshot.outcome != SnapshotOutcome::kSeen) return;
+  if (!code_.Learn(target, snapshot)) VoidCode(snapshot.code.hash);
+  if (target.runtime.form != RuntimeForm::kServed) target.runtime = snapshot.runtime;
   if (target.refused == NoUserStack::kTargetStuck) target.refused = NoUserStack::kNone;
 }
 
-void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessLook& look) {
+void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessSnapshot& snapshot) {
   target.changes_since_ns = 0;
   // Where there is no hash, code that is the same before and after a capture is taken to have been the same at it; that
   // can be wrong only if a library was exchanged for another and back in between.
   const std::shared_ptr<const AddressSpace> previous = target.newest();
-  const bool same_around = previous != nullptr ? previous->SameCode(*look.space) : !config_.code_hash;
-  if (!code_.Learn(target, look)) VoidCode(look.code.hash);
-  if (target.runtime.form != RuntimeForm::kServed) target.runtime = look.runtime;
+  const bool same_around = previous != nullptr ? previous->SameCode(*snapshot.space) : !config_.code_hash;
+  if (!code_.Learn(target, snapshot)) VoidCode(snapshot.code.hash);
+  if (target.runtime.form != RuntimeForm::kServed) target.runtime = snapshot.runtime;
   std::deque<CaptureEvent> waiting = std::exchange(target.waiting, {});
   for (size_t i = 0; i < waiting.size(); ++i) {
     CaptureEvent& event = waiting[i];
     if (i < target.asked || target.Find(code_.Trusted(event.code)) != nullptr) {
       waiting_bytes_ -= event.bytes();
-      CaptureCode code = CodeAtLook(target, code_, event, look, same_around);
+      CaptureCode code = CodeAtSnapshot(target, code_, event, snapshot, same_around);
       MakeReady(target, std::move(event), std::move(code));
-    } else {  // it came while the look was under way, and may match the next one
+    } else {  // it came while the snapshot was under way, and may match the next one
       target.waiting.push_back(std::move(event));
     }
   }
@@ -281,7 +281,7 @@ void Targets::Tick(uint64_t now_ns) {
 
 void Targets::GiveUpAll() {
   for (const auto& [process, target] : table_.targets()) {
-    const NoUserStack reason = target->looking ? NoUserStack::kTargetStuck : NoUserStack::kOverload;
+    const NoUserStack reason = target->is_being_read ? NoUserStack::kTargetStuck : NoUserStack::kOverload;
     while (!target->waiting.empty()) stacks_.Fail(TakeWaiting(*target).cookie, reason);
   }
 }

@@ -1,11 +1,12 @@
-// The processes that are recorded: the looks at them, and the captures that wait for a look. A
+// The processes that are recorded: the snapshots of them, and the captures that wait for a snapshot. A
 // process is looked at when it is first heard of, because it may not live long, and again when a capture comes whose
-// code is not known: at once, or when its pace allows it (look_pace.h), for which the capture waits. Each capture goes
-// on exactly once: it is ready, with the code that it is walked with, or given up, which Stacks learns.
+// code is not known: at once, or when its pace allows it (snapshot_pace.h), for which the capture waits. Each capture
+// goes on exactly once: it is ready, with the code that it is walked with, or given up, which Stacks learns.
 //
 // A capture is walked with the mappings of exactly its code version, or as far as they are known, or not at all.
 //
-// One thread. Looks run on reader threads, where they may block for ever; nothing here waits for them. Does not walk.
+// One thread. Snapshots run on reader threads, where they may block for ever; nothing here waits for them. Does not
+// walk.
 #ifndef OFFCPU_RECORDER_TARGETS_H_
 #define OFFCPU_RECORDER_TARGETS_H_
 
@@ -34,10 +35,10 @@ namespace offcpu {
 
 struct TargetsConfig {
   size_t processes = 8192;                   // known at one time
-  size_t waiting_bytes = 64u << 20;          // of stacks that wait for a look
+  size_t waiting_bytes = 64u << 20;          // of stacks that wait for a snapshot
   uint64_t retry_ns = 5'000'000'000;         // until a process that could not be read is looked at again
   bool code_hash = true;                     // captures carry a hash of the executable mappings
-  std::chrono::milliseconds deadline{1000};  // for one look at a process, or one other reading of it
+  std::chrono::milliseconds deadline{1000};  // for one snapshot of a process, or one other reading of it
 };
 
 struct ReadyCapture {
@@ -61,7 +62,7 @@ class Targets {
   // Captures that have become ready since it was last called, in the order in which they have.
   std::vector<ReadyCapture> TakeReady() { return std::exchange(ready_, {}); }
   // A walk with all of the process's code left that code.
-  void LookAgain(const ProcessKey& process);
+  void SnapshotAgain(const ProcessKey& process);
 
   // Reads of a target for others. `stuck` runs in place of the job's completion, and that after it if the job was only
   // slow. As long as a job hangs, its process is not read by another one.
@@ -69,9 +70,9 @@ class Targets {
   bool IsStuck(const ProcessKey& process) const;
   ReadTaken Read(const ProcessKey& process, uid_t owner, ReaderThreads::Job job, std::function<void()> stuck);
 
-  // Takes in finished looks and lets time pass. Any clock that does not go back.
+  // Takes in finished snapshots and lets time pass. Any clock that does not go back.
   void Tick(uint64_t now_ns);
-  // No look is under way or wanted: nothing more will come of waiting.
+  // No snapshot is under way or wanted: nothing more will come of waiting.
   bool idle() const { return readers_.pending() == 0 && unasked_.empty(); }
 
   // Gives up the captures that still wait.
@@ -88,14 +89,14 @@ class Targets {
 
  private:
   Target* FindOrAdd(const ProcessKey& process, int32_t tid, const std::string& comm);
-  bool MayBeLookedAt(const ProcessKey& process, Target& target) const;
+  bool MayHaveSnapshot(const ProcessKey& process, Target& target) const;
   void Wait(const ProcessKey& process, Target& target, CaptureEvent&& event);
   CaptureEvent TakeWaiting(Target& target);
   void Ask(const ProcessKey& process, Target& target);
   void CountStuck(const ProcessKey& process, bool hangs);
-  void OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& look);
-  void OnLateLook(Target& target, const ProcessLook& look);
-  void OnSeen(const ProcessKey& process, Target& target, const ProcessLook& look);
+  void OnSnapshot(const ProcessKey& process, uint64_t number, ProcessSnapshot&& snapshot);
+  void OnLateSnapshot(Target& target, const ProcessSnapshot& snapshot);
+  void OnSeen(const ProcessKey& process, Target& target, const ProcessSnapshot& snapshot);
   // The process cannot be looked at, until then or, if `until_ns` is 0, any more.
   void Refuse(Target& target, NoUserStack reason, uint64_t until_ns);
   void VoidCode(uint64_t hash);

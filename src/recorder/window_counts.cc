@@ -11,7 +11,7 @@ WindowCounts::WindowCounts(const ModuleCacheStats& modules, uint64_t oncpu_perio
     : oncpu_period_ns_(oncpu_period_ns), losses_before_(NameLosses({}, {}, modules)) {}
 
 std::vector<Loss> WindowCounts::Losses(const Counters& counters, const EventQueueStats& queue,
-                                      const ModuleCacheStats& modules) {
+                                       const ModuleCacheStats& modules) {
   std::vector<Loss> losses = NameLosses(counters, queue, modules, oncpu_period_ns_);
   std::vector<Loss> since = LossesSince(losses_before_, losses);
   losses_before_ = std::move(losses);

@@ -60,7 +60,8 @@ void WriteSum(const std::vector<LedgerEntry>& threads, ByteSink sink) {
   sink(absl::StrFormat("%-16s %8s %8s  %s\n", "all", "", "", Times(sum)));
   for (size_t i = 0; i < sum.lost_ns.size(); ++i) {
     if (sum.lost_ns[i] == 0) continue;
-    sink(absl::StrCat("  lost: ", std::string(Name(static_cast<LostTime>(i))), ", ", FormatDuration(sum.lost_ns[i]), "\n"));
+    sink(absl::StrCat("  lost: ", std::string(Name(static_cast<LostTime>(i))), ", ", FormatDuration(sum.lost_ns[i]),
+                      "\n"));
   }
 }
 

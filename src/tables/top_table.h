@@ -55,7 +55,7 @@ struct TopTable {
   uint64_t unsampled_most_ns = 0;  // that may be of any process and stack, or none, beside what it has here
   uint64_t slept_throughout = 0;
   std::vector<IdleSum> idle;  // waits for work that are left out of all else
-  std::vector<Loss> losses;    // those that lost most time first
+  std::vector<Loss> losses;   // those that lost most time first
   size_t all_processes = 0;
   std::vector<TopProcess> processes;  // the costliest first
   std::vector<TopStack> stacks;       // likewise

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "process/machine.h"
-#include "unwind/unwind_row.h"
 #include "unwind/stack_copy.h"
+#include "unwind/unwind_row.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {

@@ -8,8 +8,8 @@
 #include "process/module.h"
 #include "process/return_path.h"
 #include "unwind/apply.h"
-#include "unwind/unwind_row.h"
 #include "unwind/stack_copy.h"
+#include "unwind/unwind_row.h"
 
 namespace offcpu {
 
@@ -62,7 +62,9 @@ inline constexpr uint64_t kMinHoleBytes = 64 << 10;
 inline constexpr uint64_t kMinBareBytes = 512;  // left out: start-up code without a table is less
 
 // Is it the guess for a hole? Its bounds are those of the row.
-constexpr bool IsOfHole(const UnwindRow& row) { return row.source == FrameSource::kFramePointer && row.end != UINT64_MAX; }
+constexpr bool IsOfHole(const UnwindRow& row) {
+  return row.source == FrameSource::kFramePointer && row.end != UINT64_MAX;
+}
 
 // Does the register look like a frame pointer of this frame?
 bool PlausibleFramePointer(const FrameState& state, const StackCopy& copy);

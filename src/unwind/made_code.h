@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "unwind/apply.h"
-#include "unwind/unwind_row.h"
 #include "unwind/stack_copy.h"
+#include "unwind/unwind_row.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -35,7 +35,7 @@ inline constexpr size_t kShownWords = 2;
 using ShownWords = std::array<uint8_t, kShownWords>;
 
 struct MadeFrame {
-  Frame frame;             // but for its source
+  Frame frame;                   // but for its source
   std::optional<UnwindRow> row;  // to its caller; nothing: that is not known
   // Nothing but what the process had at that moment has decided.
   bool is_proven = false;

@@ -47,7 +47,8 @@ void RowFinder::Remember(Tables& tables, uint64_t key, const Answer& answer) {
   ++rows_;
 }
 
-FindOutcome RowFinder::FindByCode(const std::shared_ptr<const Module>& module, uint64_t return_address, UnwindRow* row) {
+FindOutcome RowFinder::FindByCode(const std::shared_ptr<const Module>& module, uint64_t return_address,
+                                  UnwindRow* row) {
   constexpr uint64_t kByCode = uint64_t{1} << 63;  // no link-time address has that
   if (module == nullptr || module->tables().text.bytes.empty()) return FindOutcome::kNotHere;
   Tables& tables = TablesOf(module);

@@ -26,10 +26,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "process/module.h"
 #include "unwind/module_traits.h"
-#include "unwind/unwind_row.h"
 #include "unwind/row_sources.h"
 #include "unwind/row_table.h"
 #include "unwind/unwind_order.h"
+#include "unwind/unwind_row.h"
 
 namespace offcpu {
 

@@ -3,8 +3,8 @@
 #define OFFCPU_UNWIND_SFRAME_ROW_H_
 
 #include "unwind/find_outcome.h"
-#include "unwind/unwind_row.h"
 #include "unwind/sframe_section.h"
+#include "unwind/unwind_row.h"
 
 namespace offcpu {
 

@@ -14,10 +14,10 @@
 #include "unwind/apply.h"
 #include "unwind/find_outcome.h"
 #include "unwind/made_code.h"
-#include "unwind/unwind_row.h"
 #include "unwind/row_finder.h"
 #include "unwind/stack_copy.h"
 #include "unwind/unwind_order.h"
+#include "unwind/unwind_row.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {

@@ -17,11 +17,11 @@
 #include "unwind/apply.h"
 #include "unwind/kept_frames.h"
 #include "unwind/made_code.h"
-#include "unwind/unwind_row.h"
 #include "unwind/row_finder.h"
 #include "unwind/stack_copy.h"
 #include "unwind/strategies.h"
 #include "unwind/unwind_order.h"
+#include "unwind/unwind_row.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -40,7 +40,7 @@ struct WalkStats {
 struct WalkTrace {
   struct Step {
     uint64_t lookup_pc = 0;  // what the row was looked up by: an address in the process
-    UnwindRow row;                 // unless `is_end`
+    UnwindRow row;           // unless `is_end`
     bool is_end = false;     // whatever the stack holds
   };
   // What else a frame of made code is made of: see made_code.h.

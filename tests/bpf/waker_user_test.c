@@ -86,7 +86,8 @@ TEST(WakerUser, WhoIsNotRecordedMakesNobodyAsk)
 TEST(WakerUser, WakerNeedNotBeRecorded)
 {
 	settings->own_tgid = 100;
-	EXPECT_EQ(waker_after(new_waker(), host_new_process(200), 5 * MILLISECOND).no_user, WIRE_USER_PENDING);
+	EXPECT_EQ(waker_after(new_waker(), host_new_process(200), 5 * MILLISECOND).no_user,
+		  WIRE_USER_PENDING);
 }
 
 /* Whether anybody would ask or not. */

@@ -88,7 +88,8 @@ class WakersOfLatecomers : public testing::Test {
     turns_ = target->Value("turns");
   }
 
-  // A latecomer was woken before it ended one of these waits, and after the wait had begun: who woke it is in the chain.
+  // A latecomer was woken before it ended one of these waits, and after the wait had begun: who woke it is in the
+  // chain.
   void CountChains() {
     for (const IntervalEvent& interval : recording_.intervals) {
       const std::vector<WakerEvent>& wakers = interval.wakers;

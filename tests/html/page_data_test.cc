@@ -123,12 +123,12 @@ TEST(PageDataTest, FunctionsOfPerfMapsAreOneInAllProcesses) {
 TEST(PageDataTest, WhoWokeIsTheWayBackFromThere) {
   FakeProfile fake;
   const Waker thread = {.process = fake.Process(11, "client"),
-                            .comm = fake.Comm("waker"),
-                            .kernel_stack = fake.Kernel({"wake_up", "pipe_write"}),
-                            .user_stack = fake.User({"write", "reply"})};
+                        .comm = fake.Comm("waker"),
+                        .kernel_stack = fake.Kernel({"wake_up", "pipe_write"}),
+                        .user_stack = fake.User({"write", "reply"})};
   const Waker timer = {.interrupt = true,
-                           .kernel_stack = fake.Kernel({"wake_up", "timer"}),
-                           .user_stack = fake.Missing(NoUserStack::kKernelThread)};
+                       .kernel_stack = fake.Kernel({"wake_up", "timer"}),
+                       .user_stack = fake.Missing(NoUserStack::kKernelThread)};
   fake.profile.wakers = {{thread, timer}, {}};
   for (const uint32_t waker : {1, 2}) {
     fake.Row(0, 0, 0, 0, 1);

@@ -185,9 +185,9 @@ TEST(ProfileJsonTest, WakersAreAMemberOfTheirRows) {
   FakeProfile fake;
   fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"read"}), fake.Kernel({"schedule"}), 5);
   const Waker thread = {.process = fake.Process(11, "client"),
-                            .comm = fake.Comm("waker"),
-                            .kernel_stack = fake.Kernel({"wake", "pipe_write"}),
-                            .user_stack = fake.User({"write"})};
+                        .comm = fake.Comm("waker"),
+                        .kernel_stack = fake.Kernel({"wake", "pipe_write"}),
+                        .user_stack = fake.User({"write"})};
   fake.profile.wakers = {{thread, {.interrupt = true, .kernel_stack = fake.Kernel({"timer"})}}};
   std::string text;
   const auto write = [&] {

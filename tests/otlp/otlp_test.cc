@@ -274,9 +274,9 @@ TEST(OtlpTest, WhoEndedAWaitIsAnAttribute) {
   RecordedProfile one = OneReader();
   const uint32_t timer = one.AddKernel({{0x1001, "try_to_wake_up"}, {0x2001, "asm_timer"}});
   const Waker thread = {.process = one.profile.rows[0].process,
-                            .comm = one.profile.rows[0].comm,
-                            .kernel_stack = timer,
-                            .user_stack = one.profile.rows[0].user_stack};
+                        .comm = one.profile.rows[0].comm,
+                        .kernel_stack = timer,
+                        .user_stack = one.profile.rows[0].user_stack};
   one.profile.wakers = {{{.interrupt = true, .kernel_stack = timer}},
                         {thread, {.interrupt = true, .kernel_stack = timer}}};
   one.profile.rows.resize(1);

@@ -35,9 +35,9 @@ TEST_F(FoldedTest, WhoWokeIsMetAtTheLeafFromTheOtherSide) {
   const uint32_t kernel = fake_.Kernel({"schedule", "pipe_read"});
   const uint32_t none = fake_.Missing(NoUserStack::kKernelThread);
   const Waker thread = {.process = fake_.Process(11, "client"),
-                            .comm = fake_.Comm("waker"),
-                            .kernel_stack = fake_.Kernel({"wake_up", "pipe_write"}),
-                            .user_stack = fake_.User({"write", "reply"}, EndReason::kStackCopy)};
+                        .comm = fake_.Comm("waker"),
+                        .kernel_stack = fake_.Kernel({"wake_up", "pipe_write"}),
+                        .user_stack = fake_.User({"write", "reply"}, EndReason::kStackCopy)};
   const Waker timer = {.interrupt = true, .kernel_stack = fake_.Kernel({"wake_up", "timer"}), .user_stack = none};
   fake_.profile.wakers = {{thread, timer}, {timer}, {}};
   for (uint32_t waker = 0; waker <= 3; ++waker) {

@@ -116,7 +116,8 @@ TEST_F(PprofWakersTest, FramesAreThoseThatWereFound) {
       }
       if (chain[waker].interrupt) continue;
       EXPECT_EQ(stored.comms[chain[waker].comm], all_.profile.comms[chain_was[waker].comm]);
-      EXPECT_EQ(stored.processes[chain[waker].process].key.pid, all_.profile.processes[chain_was[waker].process].key.pid);
+      EXPECT_EQ(stored.processes[chain[waker].process].key.pid,
+                all_.profile.processes[chain_was[waker].process].key.pid);
       EXPECT_EQ(stored.processes[chain[waker].process].container,
                 all_.profile.processes[chain_was[waker].process].container);
     }

@@ -95,8 +95,8 @@ TEST_F(LostStacksTest, TimesAreAddedByTheirBuckets) {
   ASSERT_TRUE(buckets.has_value());
   ASSERT_THAT(*buckets, SizeIs(3));
   const std::vector<TimeBucket> wanted = {{.number = 1, .blocked_ns = 101, .count = 1},
-                                         {.number = 2, .blocked_ns = 204, .count = 2},
-                                         {.number = 6, .blocked_ns = 106, .count = 1}};
+                                          {.number = 2, .blocked_ns = 204, .count = 2},
+                                          {.number = 6, .blocked_ns = 106, .count = 1}};
   for (size_t i = 0; i < wanted.size(); ++i) {
     EXPECT_EQ((*buckets)[i].number, wanted[i].number);
     EXPECT_EQ((*buckets)[i].blocked_ns, wanted[i].blocked_ns);

@@ -295,8 +295,8 @@ TEST_F(OffCpuTableTest, LossesNameTheTimeThatHasNoStack) {
   stats.losses.push_back({.reason = "ring full", .count = 3, .ns = 4});
   Profile profile = table_.Finish(stacks_, stats);
   EXPECT_THAT(profile.stats.losses, ElementsAre(LossIs("ring full", 3u, 4u), LossIs("no user stack: budget", 2u, 31u),
-                                               LossIs("no user stack: pending", 1u, 30u),
-                                               LossIs("kernel stack without definition", 1u, 7u)));
+                                                LossIs("no user stack: pending", 1u, 30u),
+                                                LossIs("kernel stack without definition", 1u, 7u)));
 }
 
 TEST_F(OffCpuTableTest, RowsAreSorted) {

@@ -104,7 +104,7 @@ struct RecordedProfile {
     stats.host_cpu_ns = 10'000'000'002;
     stats.cpu_budget_ppm = 10'000;
     stats.losses = {{"no user stack: budget", 3, 1500},
-                   {"still off the CPU at the end", kMostSum - 3, 0}};  // all that fits
+                    {"still off the CPU at the end", kMostSum - 3, 0}};  // all that fits
   }
 
   // One row of one process, and nothing of the recording.

@@ -37,7 +37,8 @@ std::vector<TimeBucket> ListOf(const TimeBuckets& buckets) { return {buckets.beg
 
 TEST(TimeBucketsTest, AWaitLiesInTheSecondsThatItLasts) {
   const auto buckets = SpreadOver(Wait(12 * kSecond + 500, 1'500'000'000, 0));
-  EXPECT_THAT(buckets, ElementsAre(BucketIs(10u, 499'999'500u, 0u), BucketIs(11u, kSecond, 0u), BucketIs(12u, 500u, 0u)));
+  EXPECT_THAT(buckets,
+              ElementsAre(BucketIs(10u, 499'999'500u, 0u), BucketIs(11u, kSecond, 0u), BucketIs(12u, 500u, 0u)));
   EXPECT_EQ(buckets[0].count + buckets[1].count, 0u);
   EXPECT_EQ(buckets[2].count, 1u) << "it counts where it ends";
 }
@@ -57,8 +58,8 @@ TEST(TimeBucketsTest, WhatEndsWithASecondIsOfThatSecond) {
 TEST(TimeBucketsTest, WhatWasDrawnStandsForMoreWhereItWas) {
   const RowSums sums = RowSums::OfWait(2 * kSecond, 0, 0, 20 * kSecond);
   const auto buckets = SpreadOver(Wait(2'500'000'000, 2 * kSecond, 0, sums));
-  EXPECT_THAT(buckets,
-              ElementsAre(BucketIs(0u, 5 * kSecond, 0u), BucketIs(1u, 10 * kSecond, 0u), BucketIs(2u, 5 * kSecond, 0u)));
+  EXPECT_THAT(buckets, ElementsAre(BucketIs(0u, 5 * kSecond, 0u), BucketIs(1u, 10 * kSecond, 0u),
+                                   BucketIs(2u, 5 * kSecond, 0u)));
   EXPECT_EQ(buckets[2].count, 1u);
   EXPECT_DOUBLE_EQ(buckets[2].count_excess, 9);
 }

@@ -108,7 +108,7 @@ TEST(TimeTableTest, AWaitLiesInNarrowBucketsToTheNanosecond) {
   std::vector<std::pair<uint32_t, uint64_t>> buckets;
   for (const TimeBucket& bucket : table.of(row)) buckets.emplace_back(bucket.number, bucket.blocked_ns);
   EXPECT_THAT(buckets, ::testing::ElementsAre(std::pair(64 + 0, 2u), std::pair(64 + 1, kLeast),
-                                             std::pair(64 + 2, kLeast), std::pair(64 + 3, 5u)));
+                                              std::pair(64 + 2, kLeast), std::pair(64 + 3, 5u)));
 }
 
 TEST(TimeTableTest, AWaitOfMinutesWidensNarrowBucketsAtOnce) {

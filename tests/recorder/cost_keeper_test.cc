@@ -29,7 +29,7 @@ class CostKeeperTest : public ::testing::Test {
       now_.times.all_ns += recorded_ns;
       now_.times.recorded_ns += recorded_ns;
       now_.users[1].waits += 1000;
-      if (keeper.IsDue(now_.at_ns) && keeper.Look(now_)) set_.push_back(keeper.thresholds_ns());
+      if (keeper.IsDue(now_.at_ns) && keeper.Update(now_)) set_.push_back(keeper.thresholds_ns());
     }
   }
 
@@ -78,11 +78,11 @@ TEST_F(CostKeeperTest, FixedCostsLowerNothing) {
   EXPECT_EQ(stats.own_programs_ns, 20 * 405 * kMs);
 }
 
-TEST_F(CostKeeperTest, LooksEverySecondLater) {
+TEST_F(CostKeeperTest, UpdatesEverySecondLater) {
   CostKeeper keeper = Keeper();
   Pass(keeper, 0, 21);
   Pass(keeper, 500 * kMs);
-  EXPECT_THAT(set_, IsEmpty()) << "half a second since the last look";
+  EXPECT_THAT(set_, IsEmpty()) << "half a second since the last update";
   Pass(keeper, 500 * kMs);
   EXPECT_THAT(set_, SizeIs(1));
 }
@@ -100,7 +100,7 @@ TEST_F(CostKeeperTest, FixedSampleIsNotTouched) {
 
 TEST_F(CostKeeperTest, TellsEachWindowItsOwn) {
   CostKeeper keeper = Keeper();
-  Pass(keeper, 40 * kMs, 3);  // a look in between takes nothing away
+  Pass(keeper, 40 * kMs, 3);  // an update in between takes nothing away
   now_.capture_ns += 70;
   now_.process_ns += 9;
   ProfileStats first;

@@ -25,10 +25,10 @@ class FakeHost : public Host {
   explicit FakeHost(const ReaderLimits& readers = {})
       : Host(std::make_shared<ReaderPool>(readers), std::make_shared<SharedFiles>(kMaxSharedPieces)) {}
 
-  ProcessLook Look(const ProcessKey& process, int32_t, const AddressSpace*) override {
-    return processes->Look(process.pid);
+  ProcessSnapshot Snapshot(const ProcessKey& process, int32_t, const AddressSpace*) override {
+    return processes->Snapshot(process.pid);
   }
-  void FindRuntime(const ProcessKey&, int32_t, ProcessLook* look) override { find_runtime(look); }
+  void FindRuntime(const ProcessKey&, int32_t, ProcessSnapshot* snapshot) override { find_runtime(snapshot); }
   bool ReadRuntime(const ProcessKey&, int32_t, Runtime& runtime, std::span<const uint64_t> words) override {
     return runtime.Read(SpanMemory(0, {}), words);
   }
@@ -53,8 +53,8 @@ class FakeHost : public Host {
     for (const WaitingThread& thread : threads) stacks.push_back({.capture = ACapture(0, kVersion1, thread.process)});
     return stacks;
   };
-  std::function<void(ProcessLook*)> find_runtime = [](ProcessLook*) {};  // on reader threads
-  std::map<pid_t, uid_t> owners;                                         // of processes; root, if it is not here
+  std::function<void(ProcessSnapshot*)> find_runtime = [](ProcessSnapshot*) {};  // on reader threads
+  std::map<pid_t, uid_t> owners;  // of processes; root, if it is not here
   std::map<int32_t, StackHint> hints;
   std::set<uint64_t> forgotten;
   bool walks = false;

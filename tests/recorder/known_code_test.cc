@@ -16,9 +16,9 @@ using ::testing::SizeIs;
 
 CodeMapping MappingAt(uint64_t begin) { return {.begin = begin, .end = begin + 0x1000, .device = 1, .changed_ns = 7}; }
 
-// A look that has seen one mapping at `begin`.
-ProcessLook LookAt(uint64_t begin, const CodeVersion& version) {
-  return {.outcome = LookOutcome::kSeen, .code = version, .mappings = {MappingAt(begin)}, .space = SpaceAt(begin)};
+// A snapshot that has seen one mapping at `begin`.
+ProcessSnapshot SnapshotWith(uint64_t begin, const CodeVersion& version) {
+  return {.outcome = SnapshotOutcome::kSeen, .code = version, .mappings = {MappingAt(begin)}, .space = SpaceAt(begin)};
 }
 
 class KnownCodeTest : public ::testing::Test {
@@ -27,8 +27,8 @@ class KnownCodeTest : public ::testing::Test {
     const uint64_t hash = list.hash;
     if (!known_.Learn(std::move(list))) void_.push_back(hash);
   }
-  void Learn(Target& target, const ProcessLook& look) {
-    if (!known_.Learn(target, look)) void_.push_back(look.code.hash);
+  void Learn(Target& target, const ProcessSnapshot& snapshot) {
+    if (!known_.Learn(target, snapshot)) void_.push_back(snapshot.code.hash);
   }
 
   FakeHost host_;
@@ -42,19 +42,19 @@ TEST_F(KnownCodeTest, NothingIsKnownAtFirst) {
   EXPECT_FALSE(known_.FindPart(target_, kVersion1).has_value());
 }
 
-TEST_F(KnownCodeTest, WhatALookHasSeenIsWhole) {
-  const ProcessLook look = LookAt(kCode, kVersion1);
-  Learn(target_, look);
+TEST_F(KnownCodeTest, WhatASnapshotHasSeenIsWhole) {
+  const ProcessSnapshot snapshot = SnapshotWith(kCode, kVersion1);
+  Learn(target_, snapshot);
   const std::optional<CaptureCode> code = known_.FindWhole(target_, kVersion1);
   ASSERT_TRUE(code.has_value());
-  EXPECT_EQ(code->space, look.space);
+  EXPECT_EQ(code->space, snapshot.space);
   EXPECT_TRUE(code->whole);
   EXPECT_FALSE(known_.FindWhole(target_, kVersion2).has_value());
 }
 
 TEST_F(KnownCodeTest, AListIsPutTogetherOfPiecesThatWereSeen) {
-  Learn(target_, LookAt(kCode, kVersion1));
-  Learn(target_, LookAt(0x50000, kVersion2));
+  Learn(target_, SnapshotWith(kCode, kVersion1));
+  Learn(target_, SnapshotWith(0x50000, kVersion2));
   Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
   const std::optional<CaptureCode> code = known_.FindWhole(target_, {.sequence = 9, .hash = 33});
   ASSERT_TRUE(code.has_value());
@@ -64,7 +64,7 @@ TEST_F(KnownCodeTest, AListIsPutTogetherOfPiecesThatWereSeen) {
 }
 
 TEST_F(KnownCodeTest, OfAListAPartMayBeKnown) {
-  Learn(target_, LookAt(kCode, kVersion1));
+  Learn(target_, SnapshotWith(kCode, kVersion1));
   Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
   const CodeVersion both = {.sequence = 9, .hash = 33};
   EXPECT_FALSE(known_.FindWhole(target_, both).has_value());
@@ -78,37 +78,37 @@ TEST_F(KnownCodeTest, OfAListAPartMayBeKnown) {
 // The kernel lists no more than so many mappings.
 TEST_F(KnownCodeTest, AFullListIsNotTheWhole) {
   for (const size_t mappings : {kMaxListedMappings - 1, kMaxListedMappings}) {
-    ProcessLook look = {.outcome = LookOutcome::kSeen, .code = kVersion1};
+    ProcessSnapshot snapshot = {.outcome = SnapshotOutcome::kSeen, .code = kVersion1};
     std::vector<MappedCode> code;
     for (uint64_t i = 0; i < mappings; ++i) {
-      look.mappings.push_back(MappingAt(kCode + i * 0x1000));
+      snapshot.mappings.push_back(MappingAt(kCode + i * 0x1000));
       code.push_back({.begin = kCode + i * 0x1000, .end = kCode + (i + 1) * 0x1000});
     }
-    look.space = std::make_shared<AddressSpace>(code);
-    Learn(target_, look);
-    Learn({.hash = mappings, .mappings = look.mappings});
+    snapshot.space = std::make_shared<AddressSpace>(code);
+    Learn(target_, snapshot);
+    Learn({.hash = mappings, .mappings = snapshot.mappings});
     EXPECT_EQ(known_.FindWhole(target_, {.sequence = 99, .hash = mappings}).has_value(), mappings < kMaxListedMappings);
   }
 }
 
 TEST_F(KnownCodeTest, AHashThatIsNotKnownHasNoList) {
-  Learn(target_, LookAt(kCode, kVersion1));
+  Learn(target_, SnapshotWith(kCode, kVersion1));
   Learn({.hash = 0, .mappings = {MappingAt(kCode)}});
   EXPECT_FALSE(known_.FindPart(target_, {.sequence = 9, .hash = 0}).has_value());
 }
 
 TEST_F(KnownCodeTest, AListMayComeAgain) {
-  Learn(target_, LookAt(kCode, kVersion1));
+  Learn(target_, SnapshotWith(kCode, kVersion1));
   for (int i = 0; i < 2; ++i) Learn({.hash = kVersion1.hash, .mappings = {MappingAt(kCode)}});
-  Learn(target_, LookAt(kCode, kVersion1));
+  Learn(target_, SnapshotWith(kCode, kVersion1));
   EXPECT_THAT(void_, IsEmpty());
   EXPECT_EQ(known_.conflicts(), 0u);
 }
 
-// Whichever comes second, and whether a look or a list tells it.
+// Whichever comes second, and whether a snapshot or a list tells it.
 TEST_F(KnownCodeTest, AHashOfTwoListsStandsForNone) {
   const CodeVersion version = {.sequence = 9, .hash = 33};
-  Learn(target_, LookAt(kCode, kVersion1));
+  Learn(target_, SnapshotWith(kCode, kVersion1));
   Learn({.hash = 33, .mappings = {MappingAt(kCode)}});
   ASSERT_TRUE(known_.FindPart(target_, version).has_value());
   Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
@@ -122,15 +122,15 @@ TEST_F(KnownCodeTest, AHashOfTwoListsStandsForNone) {
   EXPECT_EQ(known_.conflicts(), 1u);
 }
 
-// What the look has read is the process's own; only the hash says nothing of it.
-TEST_F(KnownCodeTest, ALookVoidsAForgedHashAndIsTrueOfItsSequence) {
+// What the snapshot has read is the process's own; only the hash says nothing of it.
+TEST_F(KnownCodeTest, ASnapshotVoidsAForgedHashAndIsTrueOfItsSequence) {
   Learn({.hash = kVersion1.hash, .mappings = {MappingAt(0x50000)}});
-  const ProcessLook look = LookAt(kCode, kVersion1);
-  Learn(target_, look);
+  const ProcessSnapshot snapshot = SnapshotWith(kCode, kVersion1);
+  Learn(target_, snapshot);
   EXPECT_THAT(void_, ElementsAre(kVersion1.hash));
   const std::optional<CaptureCode> code = known_.FindWhole(target_, kVersion1);
   ASSERT_TRUE(code.has_value());
-  EXPECT_EQ(code->space, look.space);
+  EXPECT_EQ(code->space, snapshot.space);
   EXPECT_FALSE(known_.FindWhole(target_, {.sequence = 99, .hash = kVersion1.hash}).has_value());
 }
 

@@ -13,7 +13,7 @@
 
 #include "capture/events.h"
 #include "capture/waiting_thread.h"
-#include "recorder/look.h"
+#include "recorder/process_snapshot.h"
 
 namespace offcpu {
 
@@ -55,41 +55,41 @@ inline CaptureEvent ACapture(uint64_t cookie, const CodeVersion& code, const Pro
   return event;
 }
 
-// Stands for the processes: what a look finds, by pid. Changed by the test, read on reader threads.
+// Stands for the processes: what a snapshot finds, by pid. Changed by the test, read on reader threads.
 class FakeProcesses {
  public:
-  void Set(pid_t pid, ProcessLook look) {
+  void Set(pid_t pid, ProcessSnapshot snapshot) {
     const std::lock_guard lock(mutex_);
-    looks_[pid] = std::move(look);
+    snapshots_[pid] = std::move(snapshot);
   }
   void SetCode(pid_t pid, const CodeVersion& code, std::shared_ptr<const AddressSpace> space) {
-    Set(pid, {.outcome = LookOutcome::kSeen, .name = "leader", .code = code, .space = std::move(space)});
+    Set(pid, {.outcome = SnapshotOutcome::kSeen, .name = "leader", .code = code, .space = std::move(space)});
   }
   void Block(pid_t pid, std::shared_future<void> until) {
     const std::lock_guard lock(mutex_);
     blocked_[pid] = std::move(until);
   }
-  ProcessLook Look(pid_t pid) {
+  ProcessSnapshot Snapshot(pid_t pid) {
     std::shared_future<void> until;
     {
       const std::lock_guard lock(mutex_);
-      ++looks_taken_[pid];
+      ++snapshots_taken_[pid];
       if (blocked_.contains(pid)) until = blocked_[pid];
     }
     if (until.valid()) until.wait();
     const std::lock_guard lock(mutex_);
-    return looks_[pid];
+    return snapshots_[pid];
   }
-  int looks_taken(pid_t pid) {
+  int snapshots_taken(pid_t pid) {
     const std::lock_guard lock(mutex_);
-    return looks_taken_[pid];
+    return snapshots_taken_[pid];
   }
 
  private:
   std::mutex mutex_;
-  std::map<pid_t, ProcessLook> looks_;
+  std::map<pid_t, ProcessSnapshot> snapshots_;
   std::map<pid_t, std::shared_future<void>> blocked_;
-  std::map<pid_t, int> looks_taken_;
+  std::map<pid_t, int> snapshots_taken_;
 };
 
 // A thread of kProcess in a wait that goes on.

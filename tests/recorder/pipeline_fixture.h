@@ -30,7 +30,7 @@ class PipelineTest : public ::testing::Test {
     pipeline_ = std::make_unique<Pipeline>(config, host_, now_ns_);
   }
 
-  // Until no look is under way. Bounded by the readers' deadline.
+  // Until no snapshot is under way. Bounded by the readers' deadline.
   void Settle() {
     do {
       std::this_thread::yield();

@@ -45,7 +45,7 @@ TEST_F(PipelineTest, JoinsACaptureWithTheIntervalsOfItsStay) {
   EXPECT_EQ(profile_.processes[0].name, "leader");
 }
 
-TEST_F(PipelineTest, OneLookServesManyCaptures) {
+TEST_F(PipelineTest, OneSnapshotServesManyCaptures) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   for (uint64_t cookie = 1; cookie <= 100; ++cookie) {
     pipeline_->Handle(AnInterval(cookie, 1));
@@ -54,7 +54,7 @@ TEST_F(PipelineTest, OneLookServesManyCaptures) {
   }
   Finish();
   EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 100}}));
-  EXPECT_LE(processes_->looks_taken(kProcess.pid), 2);
+  EXPECT_LE(processes_->snapshots_taken(kProcess.pid), 2);
 }
 
 // What was mapped at a capture is not known if only other code has been seen since: no frames, but the time.
@@ -104,10 +104,10 @@ CodeMapping AMapping(uint64_t begin, uint64_t inode = 0) {
 TEST_F(PipelineTest, CodeIsPutTogetherOfWhatHasBeenSeen) {
   const CodeMapping code = AMapping(kCode);
   const CodeMapping other = AMapping(0x50000);
-  const ProcessLook look1 = {
-      .outcome = LookOutcome::kSeen, .code = kVersion1, .mappings = {code}, .space = SpaceAt(kCode)};
-  const ProcessLook look2 = {
-      .outcome = LookOutcome::kSeen, .code = kVersion2, .mappings = {other}, .space = SpaceAt(0x50000)};
+  const ProcessSnapshot look1 = {
+      .outcome = SnapshotOutcome::kSeen, .code = kVersion1, .mappings = {code}, .space = SpaceAt(kCode)};
+  const ProcessSnapshot look2 = {
+      .outcome = SnapshotOutcome::kSeen, .code = kVersion2, .mappings = {other}, .space = SpaceAt(0x50000)};
   processes_->Set(kProcess.pid, look1);
   pipeline_->Handle(AnInterval(1, 10));
   Settle();
@@ -119,12 +119,12 @@ TEST_F(PipelineTest, CodeIsPutTogetherOfWhatHasBeenSeen) {
   pipeline_->Handle(CodeListEvent{.hash = both.hash, .mappings = {code, other}});
   pipeline_->Handle(AnInterval(3, 40));
   pipeline_->Handle(ACapture(3, both));
-  const int looks = processes_->looks_taken(kProcess.pid);
+  const int snapshots = processes_->snapshots_taken(kProcess.pid);
   Settle();
   Finish();
   EXPECT_EQ(NsByOutcome(),
             (Outcomes{{std::string(Name(NoUserStack::kPending)), 10}, {"0 not mapped", 20}, {"2 guessed end", 40}}));
-  EXPECT_EQ(processes_->looks_taken(kProcess.pid), looks);
+  EXPECT_EQ(processes_->snapshots_taken(kProcess.pid), snapshots);
 }
 
 TEST_F(PipelineTest, TwoContentsUnderOneNameAreCounted) {
@@ -147,12 +147,12 @@ TEST_F(PipelineTest, AControlGroupThatIsNotToldIsCounted) {
   EXPECT_EQ(profile_.rows.size(), 2u) << "the time of both is kept";
 }
 
-// The process has ended before a look: what is known is walked, and the walk says where that ended.
+// The process has ended before a snapshot: what is known is walked, and the walk says where that ended.
 TEST_F(PipelineTest, CodeThatWasNeverSeenEndsTheWalk) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   pipeline_->Handle(AnInterval(1, 10));
   Settle();
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kGone});
   pipeline_->Handle(CodeListEvent{.hash = kVersion2.hash, .mappings = {AMapping(kCode), AMapping(0x50000, 3)}});
   pipeline_->Handle(ACapture(1, kVersion2));
   Settle();
@@ -165,10 +165,10 @@ TEST_F(PipelineTest, PartOfTheCodeGivesPartOfTheStack) {
   const CodeMapping known = AMapping(kCode);
   const CodeMapping unknown = AMapping(0x50000, 3);
   processes_->Set(kProcess.pid,
-                  {.outcome = LookOutcome::kSeen, .code = kVersion1, .mappings = {known}, .space = SpaceAt(kCode)});
+                  {.outcome = SnapshotOutcome::kSeen, .code = kVersion1, .mappings = {known}, .space = SpaceAt(kCode)});
   pipeline_->Handle(AnInterval(1, 10));
   Settle();
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kGone});
   CaptureEvent capture = ACapture(1, kVersion2);
   const uint64_t caller = unknown.begin + 8;  // the leaf's caller lies in what is not known
   std::memcpy(capture.stack.data() + 8, &caller, sizeof(caller));
@@ -194,7 +194,7 @@ TEST_F(PipelineTest, WithoutHashesCodeThatIsTheSameAroundACaptureServes) {
 }
 
 TEST_F(PipelineTest, AProcessThatIsGoneKeepsItsTime) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kGone});
   pipeline_->Handle(AnInterval(1, 10));
   pipeline_->Handle(ACapture(1, kVersion1));
   Settle();
@@ -207,7 +207,7 @@ TEST_F(PipelineTest, AProcessThatIsGoneKeepsItsTime) {
 
 // It was known before its first event, and its capture came before its interval: neither tells a name.
 TEST_F(PipelineTest, TheNameOfAProcessThatIsGoneIsThatOfItsMainThread) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kGone});
   pipeline_->Expect(kProcess, kProcess.pid);
   pipeline_->Handle(ACapture(1, kVersion1));
   Settle();
@@ -227,7 +227,7 @@ TEST_F(PipelineTest, TheNameOfAProcessThatIsGoneIsThatOfItsMainThread) {
 }
 
 TEST_F(PipelineTest, AnotherThreadsNameIsNotThatOfTheProcess) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kGone});
   IntervalEvent event = AnInterval(1, 10);
   event.tid = kProcess.pid + 1;
   pipeline_->Handle(event);
@@ -242,7 +242,7 @@ TEST_F(PipelineTest, AProcessThatWasSeenIsWalkedAfterItsEnd) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   pipeline_->Handle(AnInterval(1, 10));
   Settle();
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kGone});
   pipeline_->Handle(ExitEvent{.process = kProcess});
   pipeline_->Handle(ACapture(1, kVersion1));
   Finish();
@@ -260,10 +260,10 @@ TEST_F(PipelineTest, AChildThatIsGoneHasTheCodeOfItsParent) {
   const auto space = std::make_shared<AddressSpace>(
       std::vector<MappedCode>{{.begin = kCode, .end = kCode + 0x1000, .module = module, .bias = kCode}});
   processes_->Set(kProcess.pid,
-                  {.outcome = LookOutcome::kSeen, .code = kVersion1, .mappings = {mapping}, .space = space});
+                  {.outcome = SnapshotOutcome::kSeen, .code = kVersion1, .mappings = {mapping}, .space = space});
   pipeline_->Expect(kProcess, kProcess.pid);
   Settle();
-  processes_->Set(kOther.pid, {.outcome = LookOutcome::kGone});
+  processes_->Set(kOther.pid, {.outcome = SnapshotOutcome::kGone});
   pipeline_->Handle(AnInterval(1, 10, kOther));
   pipeline_->Handle(ACapture(1, {.sequence = 1, .hash = kVersion1.hash}, kOther));
   Settle();
@@ -272,7 +272,7 @@ TEST_F(PipelineTest, AChildThatIsGoneHasTheCodeOfItsParent) {
 }
 
 TEST_F(PipelineTest, AnUnreadableProcessIsTriedAgainLater) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kUnreadable});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kUnreadable});
   pipeline_->Handle(AnInterval(1, 10));
   pipeline_->Handle(ACapture(1, kVersion1));
   Settle();
@@ -303,10 +303,10 @@ TEST_F(PipelineTest, WhatComesBeforeTheFirstTickWaitsAsLongAsAnythingElse) {
 }
 
 TEST_F(PipelineTest, AProcessThatIsStartingIsLookedAtUntilItHoldsStill) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kChanging});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kChanging});
   pipeline_->Handle(AnInterval(1, 10));
   pipeline_->Handle(ACapture(1, kVersion1));
-  while (processes_->looks_taken(kProcess.pid) < 3) pipeline_->Tick(now_ns_);
+  while (processes_->snapshots_taken(kProcess.pid) < 3) pipeline_->Tick(now_ns_);
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   Settle();
   Finish();
@@ -314,7 +314,7 @@ TEST_F(PipelineTest, AProcessThatIsStartingIsLookedAtUntilItHoldsStill) {
 }
 
 TEST_F(PipelineTest, AProcessThatNeverHoldsStillIsGivenUp) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kChanging});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kChanging});
   pipeline_->Handle(AnInterval(1, 10));
   pipeline_->Handle(ACapture(1, kVersion1));
   while (!pipeline_->idle()) {
@@ -374,7 +374,7 @@ TEST_F(PipelineTest, AUserWhoseProcessesHangBlindsHimselfOnly) {
   release.set_value();
 }
 
-TEST_F(PipelineTest, ALookThatWasOnlySlowServesWhatComesAfterIt) {
+TEST_F(PipelineTest, ASnapshotThatWasOnlySlowServesWhatComesAfterIt) {
   Make({.targets = {.deadline = std::chrono::milliseconds(20)}});
   std::promise<void> release;
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
@@ -491,7 +491,7 @@ TEST_F(PipelineTest, WaitingStacksAreBoundedInBytes) {
 }
 
 TEST_F(PipelineTest, AProcessIsLookedAtThroughAThreadThatLives) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kUnreadable});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kUnreadable});
   pipeline_->Expect(kProcess, kProcess.pid);  // its first thread has ended
   Settle();
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
@@ -524,18 +524,18 @@ TEST_F(PipelineTest, AFullCodeListMayGoOn) {
   while (full.size() < WIRE_MAPPINGS) full.push_back(AMapping(0x100000 + full.size() * 0x1000));
   std::vector<MappedCode> seen;
   for (const CodeMapping& mapping : full) seen.push_back({.begin = mapping.begin, .end = mapping.end});
-  const ProcessLook look = {.outcome = LookOutcome::kSeen,
-                            .code = kVersion1,
-                            .mappings = full,
-                            .space = std::make_shared<AddressSpace>(seen)};
-  processes_->Set(kProcess.pid, look);
+  const ProcessSnapshot snapshot = {.outcome = SnapshotOutcome::kSeen,
+                                    .code = kVersion1,
+                                    .mappings = full,
+                                    .space = std::make_shared<AddressSpace>(seen)};
+  processes_->Set(kProcess.pid, snapshot);
   pipeline_->Handle(AnInterval(1, 10));
   Settle();
-  const int looks = processes_->looks_taken(kProcess.pid);
+  const int snapshots = processes_->snapshots_taken(kProcess.pid);
   pipeline_->Handle(CodeListEvent{.hash = kVersion2.hash, .mappings = full});
   pipeline_->Handle(ACapture(1, kVersion2));
   Settle();
-  EXPECT_GT(processes_->looks_taken(kProcess.pid), looks) << "what lies beyond the list was taken to be known";
+  EXPECT_GT(processes_->snapshots_taken(kProcess.pid), snapshots) << "what lies beyond the list was taken to be known";
 }
 
 TEST_F(PipelineTest, CodeListsThatAreForgottenAreAskedForAgain) {

@@ -496,7 +496,7 @@ TEST_F(WindowsTest, WakersOutsideOfThePidNamespaceAreOneProcess) {
   EXPECT_EQ(profile.processes[waker.process].name, "outside of the container");
   EXPECT_EQ(profile.comms[waker.comm], "outside");
   EXPECT_EQ(profile.user_stacks[waker.user_stack].missing, NoUserStack::kNotAsked);
-  EXPECT_EQ(processes_->looks_taken(0), 0);
+  EXPECT_EQ(processes_->snapshots_taken(0), 0);
 }
 
 TEST_F(WindowsTest, AStayThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
@@ -582,7 +582,7 @@ TEST_F(WindowsTest, AWaitThatEndsBeforeItIsReadAndLeavesNothingIsStale) {
 }
 
 TEST_F(WindowsTest, AStackThatCannotBeWalkedIsToldInEveryWindowAndTriedAgain) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kUnreadable});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kUnreadable});
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 4000, .end_ns = kStart + 4000};
   for (const uint64_t at_ns : {kStart + 1000, kStart + 2000}) {
     Cut(at_ns, {Listed(wait, at_ns)});
@@ -599,7 +599,7 @@ TEST_F(WindowsTest, AStackThatCannotBeWalkedIsToldInEveryWindowAndTriedAgain) {
 }
 
 TEST_F(WindowsTest, WhatIsKnownOfAProcessAndOfKernelStacksIsInEveryWindow) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kSeen,
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kSeen,
                                  .name = "leader",
                                  .container = "c1",
                                  .executable = "/opt/server",
@@ -622,7 +622,7 @@ TEST_F(WindowsTest, WhatIsKnownOfAProcessAndOfKernelStacksIsInEveryWindow) {
     EXPECT_EQ(profile.stats.kernel_stacks, window == 0 ? 1u : 0u);
     EXPECT_EQ(profile.stats.intervals, 1u);
   }
-  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 1);
+  EXPECT_EQ(processes_->snapshots_taken(kProcess.pid), 1);
 }
 
 TEST_F(WindowsTest, AKernelStackMayBeDefinedAfterItsInterval) {

@@ -96,7 +96,7 @@ TEST(ProcessStacksTest, AThreadOfTheKernelIsReadOnce) {
   EXPECT_EQ(lists, 1);
 }
 
-// A thread that runs between any two looks at it, until it has done so `runs` times.
+// A thread that runs between any two snapshots of it, until it has done so `runs` times.
 TEST(ProcessStacksTest, ThreadsThatHaveRunAreReadAgainAtOnce) {
   alignas(16) const std::array<uint64_t, 64> stack = {};
   const auto thread = [&](uint64_t switches) {

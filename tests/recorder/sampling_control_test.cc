@@ -35,7 +35,7 @@ struct Host {
 };
 
 void Look(const Host& host, SamplingControl& control, int seconds) {
-  for (int i = 0; i < seconds; ++i) control.Look(host.CostsWith(control.thresholds_ns()), 1, kBudget);
+  for (int i = 0; i < seconds; ++i) control.Update(host.CostsWith(control.thresholds_ns()), 1, kBudget);
 }
 
 TEST(FairLevelTest, IsWhatIsLeftForEachOfThoseWhoWantMore) {
@@ -90,7 +90,7 @@ TEST(SamplingControlTest, WhoCostsLittleComesBackBesideWhoCannotCostLess) {
   for (int i = 0; i < 20; ++i) {
     std::vector<double> costs = Host{.exact = {0.003, 0, 0.01, 0}}.CostsWith(control.thresholds_ns());
     costs[2] += 0.05;
-    control.Look(costs, 1, kBudget);
+    control.Update(costs, 1, kBudget);
   }
   EXPECT_THAT(control.thresholds_ns(), ElementsAre(0, 0, SamplingControl::kMostNs, 0));
 }
@@ -102,7 +102,7 @@ TEST(SamplingControlTest, WhoCostsMuchHasAShareBesideWhoCannotCostLess) {
   for (int i = 0; i < 50; ++i) {
     std::vector<double> costs = host.CostsWith(control.thresholds_ns());
     costs[2] = 0.05;
-    control.Look(costs, 1, kBudget);
+    control.Update(costs, 1, kBudget);
   }
   const double cost = host.CostsWith(control.thresholds_ns())[0];
   EXPECT_GE(cost, 0.9 * kBudget / 2);
@@ -130,31 +130,31 @@ TEST(SamplingControlTest, ComesBackToAllWaits) {
 
 TEST(SamplingControlTest, TIsNeverLongerThanTheMost) {
   SamplingControl control(4);
-  for (int i = 0; i < 100; ++i) control.Look(std::array{0.0, 500.0, 0.0, 0.0}, 1, kBudget);
+  for (int i = 0; i < 100; ++i) control.Update(std::array{0.0, 500.0, 0.0, 0.0}, 1, kBudget);
   EXPECT_THAT(control.thresholds_ns(), ElementsAre(0, SamplingControl::kMostNs, 0, 0));
 }
 
 // Two seconds of the budget may have been saved: 20 seconds of half of it save no more.
 TEST(SamplingControlTest, BurstThatWasSavedForLowersNothing) {
   SamplingControl control(4);
-  for (int i = 0; i < 20; ++i) control.Look(std::array{0.01, 0.0, 0.0, 0.0}, 1, kBudget);
-  control.Look(std::array{0.059, 0.0, 0.0, 0.0}, 1, kBudget);
+  for (int i = 0; i < 20; ++i) control.Update(std::array{0.01, 0.0, 0.0, 0.0}, 1, kBudget);
+  control.Update(std::array{0.059, 0.0, 0.0, 0.0}, 1, kBudget);
   EXPECT_EQ(control.longest_ns(), 0u);
-  control.Look(std::array{0.022, 0.0, 0.0, 0.0}, 1, kBudget);
+  control.Update(std::array{0.022, 0.0, 0.0, 0.0}, 1, kBudget);
   EXPECT_GT(control.longest_ns(), 0u) << "0.001 was left";
 }
 
 TEST(SamplingControlTest, LooksMayCoverAnyTime) {
   SamplingControl control(4);
-  control.Look(std::array{0.009, 0.0, 0.0, 0.0}, 0.5, kBudget);
+  control.Update(std::array{0.009, 0.0, 0.0, 0.0}, 0.5, kBudget);
   EXPECT_EQ(control.longest_ns(), 0u);
-  control.Look(std::array{0.012, 0.0, 0.0, 0.0}, 0.5, kBudget);
+  control.Update(std::array{0.012, 0.0, 0.0, 0.0}, 0.5, kBudget);
   EXPECT_GT(control.longest_ns(), 0u);
 }
 
 TEST(SamplingControlTest, BudgetOfNothingIsTheMostT) {
   SamplingControl control(1);
-  for (int i = 0; i < 10; ++i) control.Look(std::array{0.01}, 1, 0);
+  for (int i = 0; i < 10; ++i) control.Update(std::array{0.01}, 1, 0);
   EXPECT_EQ(control.longest_ns(), SamplingControl::kMostNs);
 }
 

@@ -63,7 +63,7 @@ TEST(SharedFiles, OnlyAFileThatIsHeldOpenIsLearned) {
   EXPECT_FALSE(files.Find(kMapping).has_value());
 }
 
-// A process may exchange what it has mapped between the two readings that a look is made of.
+// A process may exchange what it has mapped between the two readings that a snapshot is made of.
 TEST(SharedFiles, TheFileOfAnotherMappingIsNotLearned) {
   const auto learns = [](const FileIdentity& identity) {
     SharedFiles files(10);

@@ -41,9 +41,9 @@ TEST_F(TargetTableTest, OnlyThoseThatHaveEndedMakeRoom) {
   EXPECT_EQ(table_.HearOf(kOther, kOther.pid, "other").target, nullptr);
   EXPECT_EQ(table_.over_limit(), 1u);
   table_.OnExit(kProcess);
-  table_.Find(kProcess)->looking = true;
-  EXPECT_EQ(table_.HearOf(kOther, kOther.pid, "other").target, nullptr) << "what a look finds is still to come";
-  table_.Find(kProcess)->looking = false;
+  table_.Find(kProcess)->is_being_read = true;
+  EXPECT_EQ(table_.HearOf(kOther, kOther.pid, "other").target, nullptr) << "what a snapshot finds is still to come";
+  table_.Find(kProcess)->is_being_read = false;
   table_.Find(kProcess)->waiting.push_back(ACapture(1, kVersion1));
   EXPECT_EQ(table_.HearOf(kOther, kOther.pid, "other").target, nullptr) << "a capture waits";
   table_.Find(kProcess)->waiting.clear();
@@ -59,11 +59,11 @@ TEST_F(TargetTableTest, WhatIsUnderWayIsNotForgotten) {
   table_.HearOf(kProcess, kProcess.pid, "leader");
   table_.OnExit(kProcess);
   table_.BeginWindow();
-  table_.Find(kProcess)->looking = true;
+  table_.Find(kProcess)->is_being_read = true;
   table_.Forget();
   EXPECT_NE(table_.Find(kProcess), nullptr);
   EXPECT_EQ(table_.exited(), 1u);
-  table_.Find(kProcess)->looking = false;
+  table_.Find(kProcess)->is_being_read = false;
   table_.Forget();
   EXPECT_EQ(table_.Find(kProcess), nullptr);
   EXPECT_EQ(table_.exited(), 0u);

@@ -51,7 +51,7 @@ class TargetsTest : public ::testing::Test {
     for (auto ready = targets_->TakeReady(); !ready.empty(); ready = targets_->TakeReady()) {
       for (const ReadyCapture& capture : ready) {
         walked_.emplace(capture.event.cookie, capture.code.whole);
-        if (look_again_) targets_->LookAgain(capture.event.process);
+        if (snapshot_again_) targets_->SnapshotAgain(capture.event.process);
       }
     }
     for (const StackNews& news : stacks_->TakeNews()) given_up_.emplace(news.cookie, news.outcome.missing);
@@ -62,7 +62,7 @@ class TargetsTest : public ::testing::Test {
   std::shared_ptr<FakeHost> host_;
   std::multimap<uint64_t, bool> walked_;           // by cookie: with the whole of its code
   std::multimap<uint64_t, NoUserStack> given_up_;  // by cookie
-  bool look_again_ = false;                        // every walk asks for another look
+  bool snapshot_again_ = false;                    // every walk asks for another snapshot
   std::unique_ptr<Stacks> stacks_;
   std::unique_ptr<Targets> targets_;
 };
@@ -78,11 +78,12 @@ TEST_F(TargetsTest, ACaptureWaitsForTheLook) {
   EXPECT_THAT(given_up_, IsEmpty());
 }
 
-// A version that was put together of the first list goes, too: a capture that has its number waits for a look.
+// A version that was put together of the first list goes, too: a capture that has its number waits for a snapshot.
 TEST_F(TargetsTest, AHashOfTwoListsStandsForNone) {
   const CodeMapping mapping = {.begin = kCode, .end = kCode + 0x1000, .device = 1, .changed_ns = 7};
-  ProcessLook look = {.outcome = LookOutcome::kSeen, .code = kVersion1, .mappings = {mapping}, .space = SpaceAt(kCode)};
-  processes_->Set(kProcess.pid, look);
+  ProcessSnapshot snapshot = {
+      .outcome = SnapshotOutcome::kSeen, .code = kVersion1, .mappings = {mapping}, .space = SpaceAt(kCode)};
+  processes_->Set(kProcess.pid, snapshot);
   OnCapture(ACapture(1, kVersion1));
   Settle();
   targets_->OnCodeList({.hash = kVersion2.hash, .mappings = {mapping}});
@@ -91,8 +92,8 @@ TEST_F(TargetsTest, AHashOfTwoListsStandsForNone) {
   targets_->OnCodeList({.hash = kVersion2.hash, .mappings = {mapping, mapping}});
   EXPECT_EQ(host_->forgotten_walks, 1) << "of the BPF programs, by code that may be another one's";
   EXPECT_EQ(targets_->conflicts(), 1u);
-  look.code = kVersion2;
-  processes_->Set(kProcess.pid, look);
+  snapshot.code = kVersion2;
+  processes_->Set(kProcess.pid, snapshot);
   OnCapture(ACapture(3, kVersion2));
   EXPECT_THAT(walked_, SizeIs(2)) << "it waits for a look";
   Settle();
@@ -105,12 +106,12 @@ TEST_F(TargetsTest, WhoeverIsHeardOfIsLookedAtOnce) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   for (int i = 0; i < 10; ++i) targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
-  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 1);
+  EXPECT_EQ(processes_->snapshots_taken(kProcess.pid), 1);
   EXPECT_THAT(targets_->table().Describe(), SizeIs(1));
 }
 
 TEST_F(TargetsTest, OfAProcessThatIsGoneCapturesAreGivenUp) {
-  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  processes_->Set(kProcess.pid, {.outcome = SnapshotOutcome::kGone});
   OnCapture(ACapture(1, kVersion1));
   Settle();
   OnCapture(ACapture(2, kVersion1));
@@ -146,28 +147,28 @@ TEST_F(TargetsTest, ThereIsRoomForSoManyBytesThatWait) {
   EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true)));
 }
 
-// Walks that leave their code ask for another look while the captures of this one are handed on.
-TEST_F(TargetsTest, ALookThatIsAskedForMeanwhileLosesNothing) {
-  look_again_ = true;
+// Walks that leave their code ask for another snapshot while the captures of this one are handed on.
+TEST_F(TargetsTest, ASnapshotThatIsAskedForMeanwhileLosesNothing) {
+  snapshot_again_ = true;
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   for (uint64_t cookie = 1; cookie <= 5; ++cookie) OnCapture(ACapture(cookie, kVersion1));
   Settle();
   EXPECT_THAT(walked_, SizeIs(5));
   EXPECT_THAT(given_up_, IsEmpty());
-  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 2);
+  EXPECT_EQ(processes_->snapshots_taken(kProcess.pid), 2);
 }
 
-// The look that the first walk asks for is refused. The other captures do not need it: the one that was made serves
+// The snapshot that the first walk asks for is refused. The other captures do not need it: the one that was made serves
 // them.
-TEST_F(TargetsTest, ALookThatIsRefusedMeanwhileLosesNothing) {
-  // It holds for the look that does not hang, too, which may lose its CPU for a while.
+TEST_F(TargetsTest, ASnapshotThatIsRefusedMeanwhileLosesNothing) {
+  // It holds for the snapshot that does not hang, too, which may lose its CPU for a while.
   Make({.deadline = std::chrono::milliseconds(500)}, {.of_user = 1});
   std::promise<void> end;
   host_->owners[kOther.pid] = 2000;
   processes_->Block(kOther.pid, end.get_future().share());
   targets_->HearOf(kOther, kOther.pid, "");
   Settle();
-  look_again_ = true;
+  snapshot_again_ = true;
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   for (const uint64_t cookie : {1, 2, 3}) OnCapture(ACapture(cookie, kVersion1));
   host_->owners[kProcess.pid] = 2000;  // whose reads hang
@@ -183,57 +184,57 @@ TEST_F(TargetsTest, ALookThatIsRefusedMeanwhileLosesNothing) {
 
 class PacedTargetTest : public TargetsTest {
  protected:
-  void SetLook(LookOutcome outcome, uint64_t cpu_ns) {
+  void SetSnapshot(SnapshotOutcome outcome, uint64_t cpu_ns) {
     processes_->Set(
         kProcess.pid,
         {.outcome = outcome, .name = "leader", .code = kVersion1, .space = SpaceAt(kCode), .cpu_ns = cpu_ns});
   }
-  // Each has code that no look sees.
+  // Each has code that no snapshot sees.
   void Capture(uint64_t cookie) { OnCapture(ACapture(cookie, {.sequence = 100 + cookie, .hash = 100 + cookie})); }
   void Pass(uint64_t ns) {
     now_ns_ += ns;
     Tick();
   }
-  int looks() const { return processes_->looks_taken(kProcess.pid); }
+  int snapshots() const { return processes_->snapshots_taken(kProcess.pid); }
 };
 
 TEST_F(PacedTargetTest, CapturesWaitForAProcessThatIsLookedAtOften) {
-  SetLook(LookOutcome::kSeen, LookPace::kAtOnceNs);
+  SetSnapshot(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs);
   targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
   Capture(1);
   Settle();
-  EXPECT_EQ(looks(), 2) << "at once";
+  EXPECT_EQ(snapshots(), 2) << "at once";
   EXPECT_THAT(walked_, ElementsAre(Pair(1, false)));
   Capture(2);
-  Pass(LookPace::kLongestPauseNs / 2);
+  Pass(SnapshotPace::kLongestPauseNs / 2);
   Capture(3);
-  Pass(LookPace::kLongestPauseNs / 2 - 1);
+  Pass(SnapshotPace::kLongestPauseNs / 2 - 1);
   EXPECT_FALSE(targets_->idle());
-  EXPECT_EQ(looks(), 2);
+  EXPECT_EQ(snapshots(), 2);
   OnCapture(ACapture(4, kVersion1));
   EXPECT_THAT(walked_, SizeIs(2)) << "what is known waits for nothing";
   Pass(1);
   Settle();
-  EXPECT_EQ(looks(), 3) << "one for both";
+  EXPECT_EQ(snapshots(), 3) << "one for both";
   EXPECT_THAT(walked_, SizeIs(4));
   EXPECT_THAT(given_up_, IsEmpty());
 }
 
 // A walk asks for looks now and then; nothing waits for them.
 TEST_F(PacedTargetTest, WithoutCapturesNothingWaits) {
-  SetLook(LookOutcome::kSeen, LookPace::kAtOnceNs + 1);
+  SetSnapshot(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs + 1);
   targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
-  targets_->LookAgain(kProcess);
+  targets_->SnapshotAgain(kProcess);
   EXPECT_TRUE(targets_->idle());
-  EXPECT_EQ(looks(), 1);
+  EXPECT_EQ(snapshots(), 1);
 }
 
-// The walk of each capture that one look serves asks for another look, which has to wait.
-TEST_F(PacedTargetTest, ALookThatHasToWaitLosesNothing) {
-  look_again_ = true;
-  SetLook(LookOutcome::kSeen, LookPace::kAtOnceNs + 1);
+// The walk of each capture that one snapshot serves asks for another snapshot, which has to wait.
+TEST_F(PacedTargetTest, ASnapshotThatHasToWaitLosesNothing) {
+  snapshot_again_ = true;
+  SetSnapshot(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs + 1);
   for (const uint64_t cookie : {1, 2, 3}) OnCapture(ACapture(cookie, kVersion1));
   Settle();
   EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true), Pair(3, true)));
@@ -241,7 +242,7 @@ TEST_F(PacedTargetTest, ALookThatHasToWaitLosesNothing) {
 }
 
 TEST_F(PacedTargetTest, WhoNeverHoldsStillIsGivenUpAllTheSame) {
-  SetLook(LookOutcome::kChanging, LookPace::kAtOnceNs / 10);
+  SetSnapshot(SnapshotOutcome::kChanging, SnapshotPace::kAtOnceNs / 10);
   Capture(1);
   while (given_up_.empty()) {
     std::this_thread::yield();
@@ -250,10 +251,10 @@ TEST_F(PacedTargetTest, WhoNeverHoldsStillIsGivenUpAllTheSame) {
   EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kUnreadableProcess)));
 }
 
-// One look that took long is paid for as well, when it comes back.
-TEST_F(PacedTargetTest, ALookThatCameLateCounts) {
+// One snapshot that took long is paid for as well, when it comes back.
+TEST_F(PacedTargetTest, ASnapshotThatCameLateCounts) {
   Make({.retry_ns = 1, .deadline = std::chrono::milliseconds(20)});
-  SetLook(LookOutcome::kSeen, 2 * LookPace::kAtOnceNs);
+  SetSnapshot(SnapshotOutcome::kSeen, 2 * SnapshotPace::kAtOnceNs);
   std::promise<void> end;
   processes_->Block(kProcess.pid, end.get_future().share());
   targets_->HearOf(kProcess, kProcess.pid, "leader");
@@ -264,19 +265,19 @@ TEST_F(PacedTargetTest, ALookThatCameLateCounts) {
     Tick();
   }
   Capture(1);
-  Pass(LookPace::kLongestPauseNs - 1);
-  EXPECT_EQ(looks(), 1);
+  Pass(SnapshotPace::kLongestPauseNs - 1);
+  EXPECT_EQ(snapshots(), 1);
   Pass(1);
   Settle();
-  EXPECT_EQ(looks(), 2);
+  EXPECT_EQ(snapshots(), 2);
 }
 
 TEST_F(TargetsTest, ARuntimeIsFoundOnce) {
   const auto runtime = std::make_shared<FakeRuntime>();
   std::atomic<int> found = 0;
-  host_->find_runtime = [&](ProcessLook* look) {
+  host_->find_runtime = [&](ProcessSnapshot* snapshot) {
     ++found;
-    look->runtime = {.form = RuntimeForm::kServed, .runtime = runtime};
+    snapshot->runtime = {.form = RuntimeForm::kServed, .runtime = runtime};
   };
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   OnCapture(ACapture(1, kVersion1));
@@ -285,7 +286,7 @@ TEST_F(TargetsTest, ARuntimeIsFoundOnce) {
   processes_->SetCode(kProcess.pid, kVersion2, SpaceAt(kCode));
   OnCapture(ACapture(2, kVersion2));
   Settle();
-  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 2);
+  EXPECT_EQ(processes_->snapshots_taken(kProcess.pid), 2);
   EXPECT_EQ(found, 1);
   EXPECT_EQ(targets_->table().Find(kProcess)->runtime.runtime, runtime);
 }
@@ -293,33 +294,33 @@ TEST_F(TargetsTest, ARuntimeIsFoundOnce) {
 // Nothing waits for it: what is walked meanwhile is walked without.
 TEST_F(TargetsTest, ARuntimeThatIsStartingIsLookedForOnceASecond) {
   std::atomic<RuntimeForm> form = RuntimeForm::kNotYet;
-  host_->find_runtime = [&](ProcessLook* look) {
-    look->runtime.form = form;
-    if (form == RuntimeForm::kServed) look->runtime.runtime = std::make_shared<FakeRuntime>();
+  host_->find_runtime = [&](ProcessSnapshot* snapshot) {
+    snapshot->runtime.form = form;
+    if (form == RuntimeForm::kServed) snapshot->runtime.runtime = std::make_shared<FakeRuntime>();
   };
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   targets_->HearOf(kProcess, kProcess.pid, "java");
   Settle();
-  const auto looks_after = [this](uint64_t ns) {
+  const auto snapshots_after = [this](uint64_t ns) {
     now_ns_ += ns;
     Tick();
     OnCapture(ACapture(1, kVersion1));
     EXPECT_THAT(walked_, SizeIs(1));
     walked_.clear();
     Settle();
-    return processes_->looks_taken(kProcess.pid);
+    return processes_->snapshots_taken(kProcess.pid);
   };
-  EXPECT_EQ(looks_after(0), 2);
-  EXPECT_EQ(looks_after(999'999'999), 2);
-  EXPECT_EQ(looks_after(1), 3);
+  EXPECT_EQ(snapshots_after(0), 2);
+  EXPECT_EQ(snapshots_after(999'999'999), 2);
+  EXPECT_EQ(snapshots_after(1), 3);
   form = RuntimeForm::kServed;
-  EXPECT_EQ(looks_after(1'000'000'000), 4);
-  EXPECT_EQ(looks_after(1'000'000'000), 4) << "it is there";
+  EXPECT_EQ(snapshots_after(1'000'000'000), 4);
+  EXPECT_EQ(snapshots_after(1'000'000'000), 4) << "it is there";
   EXPECT_NE(targets_->table().Find(kProcess)->runtime.runtime, nullptr);
 }
 
 TEST_F(TargetsTest, ARuntimeOfAnUnknownFormIsNotLookedFor) {
-  host_->find_runtime = [](ProcessLook* look) { look->runtime.form = RuntimeForm::kUnknown; };
+  host_->find_runtime = [](ProcessSnapshot* snapshot) { snapshot->runtime.form = RuntimeForm::kUnknown; };
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   OnCapture(ACapture(1, kVersion1));
   Settle();
@@ -327,21 +328,21 @@ TEST_F(TargetsTest, ARuntimeOfAnUnknownFormIsNotLookedFor) {
   Tick();
   OnCapture(ACapture(2, kVersion1));
   Settle();
-  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 1);
+  EXPECT_EQ(processes_->snapshots_taken(kProcess.pid), 1);
 }
 
 // A process may have tables of a runtime that take long to refuse.
 TEST_F(PacedTargetTest, TimeToFindARuntimeCounts) {
-  SetLook(LookOutcome::kSeen, 0);
-  host_->find_runtime = [](ProcessLook* look) { look->cpu_ns += 2 * LookPace::kAtOnceNs; };
+  SetSnapshot(SnapshotOutcome::kSeen, 0);
+  host_->find_runtime = [](ProcessSnapshot* snapshot) { snapshot->cpu_ns += 2 * SnapshotPace::kAtOnceNs; };
   targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
   Capture(1);
-  Pass(LookPace::kLongestPauseNs - 1);
-  EXPECT_EQ(looks(), 1);
+  Pass(SnapshotPace::kLongestPauseNs - 1);
+  EXPECT_EQ(snapshots(), 1);
   Pass(1);
   Settle();
-  EXPECT_EQ(looks(), 2);
+  EXPECT_EQ(snapshots(), 2);
 }
 
 TEST_F(TargetsTest, WhatStillWaitsIsGivenUpAtTheEnd) {
@@ -365,7 +366,7 @@ TEST_F(TargetsTest, WhoIsNotHeardOfInAWindowIsForgotten) {
   Settle();
   targets_->table().BeginWindow();
   targets_->table().HearOfInWindow(kOther);
-  targets_->table().HearOfInWindow({.pid = 300});  // not known, and not worth a look
+  targets_->table().HearOfInWindow({.pid = 300});  // not known, and not worth a snapshot
   targets_->table().Forget();
   EXPECT_EQ(targets_->table().targets().size(), 1u);
   EXPECT_EQ(targets_->table().Describe()[0].key, kOther);

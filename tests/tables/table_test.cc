@@ -261,12 +261,12 @@ TEST_F(TableTest, AStackSaysWhoEndedMostOfItsWaits) {
   const uint32_t user = fake_.User({"read", "main"});
   const uint32_t kernel = fake_.Kernel({"schedule", "pipe_read"});
   const Waker thread = {.process = fake_.Process(11, "client"),
-                            .comm = fake_.Comm("waker"),
-                            .kernel_stack = fake_.Kernel({"try_to_wake_up", "__wake_up", "pipe_write", "ksys_write"}),
-                            .user_stack = fake_.User({"write", "reply", "loop", "main"})};
+                        .comm = fake_.Comm("waker"),
+                        .kernel_stack = fake_.Kernel({"try_to_wake_up", "__wake_up", "pipe_write", "ksys_write"}),
+                        .user_stack = fake_.User({"write", "reply", "loop", "main"})};
   const Waker timer = {.interrupt = true,
-                           .kernel_stack = fake_.Kernel({"try_to_wake_up", "hrtimer_wakeup", "hrtimer_interrupt"}),
-                           .user_stack = fake_.Missing(NoUserStack::kKernelThread)};
+                       .kernel_stack = fake_.Kernel({"try_to_wake_up", "hrtimer_wakeup", "hrtimer_interrupt"}),
+                       .user_stack = fake_.Missing(NoUserStack::kKernelThread)};
   fake_.profile.wakers = {{timer}, {thread, timer}, {}, {thread}};
   for (uint32_t waker = 0; waker <= 4; ++waker) {
     fake_.Row(process, comm, user, kernel, 1'000'000 * (waker + 1), 0, WaitKind::kSleeping);

@@ -28,7 +28,9 @@ constexpr UnwindRow CompiledRow(const Blob& blob) {
 }
 
 // Code that was written by hand: push %rbp; mov %rsp, %rbp.
-constexpr UnwindRow StubRow() { return SavedPairRow({.offset = 2 * kJavaWord, .addend = 0, .reg = kRbp, .deref = false}); }
+constexpr UnwindRow StubRow() {
+  return SavedPairRow({.offset = 2 * kJavaWord, .addend = 0, .reg = kRbp, .deref = false});
+}
 
 // The way from C++ into Java, which preserves what its caller needs.
 constexpr UnwindRow CallStubRow() {

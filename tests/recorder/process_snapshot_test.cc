@@ -1,5 +1,5 @@
 // Looks at real processes, of which the test says what the kernel would say.
-#include "recorder/look.h"
+#include "recorder/process_snapshot.h"
 
 #include <fcntl.h>
 #include <sys/sysmacros.h>
@@ -55,9 +55,9 @@ class EndedChild {
   const pid_t pid_;
 };
 
-class LookTest : public ::testing::Test {
+class ProcessSnapshotTest : public ::testing::Test {
  protected:
-  LookTest() {
+  ProcessSnapshotTest() {
     Know(kProgram, program_);
     Know(kLibrary, library_);
   }
@@ -66,15 +66,15 @@ class LookTest : public ::testing::Test {
     files_.Learn(mapping, {.begin = mapping.begin, .end = mapping.end, .module = module, .bias = mapping.begin});
   }
 
-  ProcessLook LookBy(const DescribeFunction& describe, pid_t pid) {
-    return LookAtProcess({.pid = pid}, pid, nullptr, describe, modules_, &files_);
+  ProcessSnapshot SnapshotBy(const DescribeFunction& describe, pid_t pid) {
+    return TakeProcessSnapshot({.pid = pid}, pid, nullptr, describe, modules_, &files_);
   }
   // At one that has this mapped all the time.
-  ProcessLook Look(pid_t pid, const std::vector<CodeMapping>& mappings, const CodeVersion& code = kVersion) {
+  ProcessSnapshot Snapshot(pid_t pid, const std::vector<CodeMapping>& mappings, const CodeVersion& code = kVersion) {
     const auto describe = [&](pid_t tid) {
       return ProcessVersion{.process = {.pid = tid}, .code = code, .mappings = mappings};
     };
-    return LookBy(describe, pid);
+    return SnapshotBy(describe, pid);
   }
 
   const std::shared_ptr<Module> program_ = FileOf(kProgram, "/bin/program");
@@ -84,88 +84,88 @@ class LookTest : public ::testing::Test {
   const EndedChild ended_;
 };
 
-TEST_F(LookTest, AProcessOfKnownFilesIsNotRead) {
+TEST_F(ProcessSnapshotTest, AProcessOfKnownFilesIsNotRead) {
   const std::vector<CodeMapping> mappings = {kProgram, kLibrary};
   for (const pid_t pid : {ended_.pid(), getpid()}) {
-    const ProcessLook look = Look(pid, mappings);
-    ASSERT_EQ(look.outcome, LookOutcome::kSeen);
-    EXPECT_THAT(look.space->code(),
+    const ProcessSnapshot snapshot = Snapshot(pid, mappings);
+    ASSERT_EQ(snapshot.outcome, SnapshotOutcome::kSeen);
+    EXPECT_THAT(snapshot.space->code(),
                 ElementsAre(Field(&MappedCode::module, program_), Field(&MappedCode::module, library_)));
-    EXPECT_EQ(look.code, kVersion);
-    EXPECT_EQ(look.mappings, mappings);
+    EXPECT_EQ(snapshot.code, kVersion);
+    EXPECT_EQ(snapshot.mappings, mappings);
   }
   EXPECT_EQ(modules_.stats().modules, 0u) << "tables are read";
 }
 
-TEST_F(LookTest, AProcessWithAnythingElseIsRead) {
+TEST_F(ProcessSnapshotTest, AProcessWithAnythingElseIsRead) {
   for (const std::vector<CodeMapping>& mappings :
        {std::vector<CodeMapping>{kAnonymous}, {kProgram, kLibrary, kAnonymous}, {kAnonymous, kProgram, kLibrary}}) {
-    EXPECT_EQ(Look(ended_.pid(), mappings).outcome, LookOutcome::kUnreadable);
-    const ProcessLook look = Look(getpid(), mappings);
-    ASSERT_EQ(look.outcome, LookOutcome::kSeen);
-    EXPECT_EQ(look.space->Find(kProgram.begin), nullptr);
-    const MappedCode* test = look.space->Find(reinterpret_cast<uint64_t>(&FileOf));
+    EXPECT_EQ(Snapshot(ended_.pid(), mappings).outcome, SnapshotOutcome::kUnreadable);
+    const ProcessSnapshot snapshot = Snapshot(getpid(), mappings);
+    ASSERT_EQ(snapshot.outcome, SnapshotOutcome::kSeen);
+    EXPECT_EQ(snapshot.space->Find(kProgram.begin), nullptr);
+    const MappedCode* test = snapshot.space->Find(reinterpret_cast<uint64_t>(&FileOf));
     ASSERT_TRUE(test != nullptr && test->module != nullptr);
     EXPECT_EQ(test->module->path, std::filesystem::read_symlink("/proc/self/exe"));
     EXPECT_THAT(modules_.stats().modules, Ge(2u)) << "this program and the C library";
   }
 }
 
-TEST_F(LookTest, AListThatMayGoOnIsNotBelieved) {
+TEST_F(ProcessSnapshotTest, AListThatMayGoOnIsNotBelieved) {
   std::vector<CodeMapping> mappings;
   while (mappings.size() < kMaxListedMappings - 1) {
     mappings.push_back(kLibrary);
     mappings.back().begin += mappings.size() << 20;
     mappings.back().end += mappings.size() << 20;
   }
-  EXPECT_EQ(Look(ended_.pid(), mappings).outcome, LookOutcome::kSeen);
+  EXPECT_EQ(Snapshot(ended_.pid(), mappings).outcome, SnapshotOutcome::kSeen);
   mappings.push_back(kProgram);
-  EXPECT_EQ(Look(ended_.pid(), mappings).outcome, LookOutcome::kUnreadable);
-  EXPECT_EQ(Look(ended_.pid(), {}).outcome, LookOutcome::kUnreadable);
+  EXPECT_EQ(Snapshot(ended_.pid(), mappings).outcome, SnapshotOutcome::kUnreadable);
+  EXPECT_EQ(Snapshot(ended_.pid(), {}).outcome, SnapshotOutcome::kUnreadable);
 }
 
-TEST_F(LookTest, WithoutAHashNothingIsComposed) {
-  EXPECT_EQ(Look(ended_.pid(), {kProgram}, {.sequence = 2}).outcome, LookOutcome::kUnreadable);
+TEST_F(ProcessSnapshotTest, WithoutAHashNothingIsComposed) {
+  EXPECT_EQ(Snapshot(ended_.pid(), {kProgram}, {.sequence = 2}).outcome, SnapshotOutcome::kUnreadable);
 }
 
 // Another reading may say more of it.
-TEST_F(LookTest, AFileOfWhichNotAllIsKnownIsRead) {
+TEST_F(ProcessSnapshotTest, AFileOfWhichNotAllIsKnownIsRead) {
   const auto outcome_with = [this](const std::shared_ptr<Module>& library) {
     Know(kLibrary, library);
-    return Look(ended_.pid(), {kProgram, kLibrary}).outcome;
+    return Snapshot(ended_.pid(), {kProgram, kLibrary}).outcome;
   };
   const std::shared_ptr<Module> over_budget = FileOf(kLibrary, "/lib/library.so");
   over_budget->over_budget = true;
-  EXPECT_EQ(outcome_with(over_budget), LookOutcome::kUnreadable);
-  EXPECT_EQ(outcome_with(library_), LookOutcome::kSeen);
+  EXPECT_EQ(outcome_with(over_budget), SnapshotOutcome::kUnreadable);
+  EXPECT_EQ(outcome_with(library_), SnapshotOutcome::kSeen);
 }
 
-TEST_F(LookTest, WhatIsComposedTakesOfTheBudget) {
-  const ProcessLook look = Look(ended_.pid(), {kProgram, kLibrary});
+TEST_F(ProcessSnapshotTest, WhatIsComposedTakesOfTheBudget) {
+  const ProcessSnapshot snapshot = Snapshot(ended_.pid(), {kProgram, kLibrary});
   EXPECT_EQ(modules_.budget().bytes, 2 * sizeof(MappedCode));
   modules_ = ModuleCache({.memory_bytes = 0});
-  EXPECT_EQ(Look(ended_.pid(), {kProgram, kLibrary}).outcome, LookOutcome::kUnreadable);
+  EXPECT_EQ(Snapshot(ended_.pid(), {kProgram, kLibrary}).outcome, SnapshotOutcome::kUnreadable);
 }
 
 // What the hash stood for before and after is what was composed, whatever else has been mapped.
-TEST_F(LookTest, WhatIsComposedIsOfTheHashAroundIt) {
-  const auto look_while = [this](const std::function<void(ProcessVersion&)>& change) {
+TEST_F(ProcessSnapshotTest, WhatIsComposedIsOfTheHashAroundIt) {
+  const auto snapshot_while = [this](const std::function<void(ProcessVersion&)>& change) {
     ProcessVersion version = {.process = {.pid = ended_.pid()}, .code = kVersion, .mappings = {kProgram}};
     const auto describe = [&](pid_t) {
       const ProcessVersion now = version;
       change(version);
       return now;
     };
-    return LookBy(describe, ended_.pid());
+    return SnapshotBy(describe, ended_.pid());
   };
   const auto maps_code = [](ProcessVersion& version) {
     version.code = {.sequence = version.code.sequence + 2, .hash = version.code.hash + 1};
   };
-  EXPECT_EQ(look_while(maps_code).outcome, LookOutcome::kChanging);
-  EXPECT_EQ(look_while([](ProcessVersion& version) { ++version.process.exec_id; }).outcome, LookOutcome::kGone);
-  const ProcessLook look = look_while([](ProcessVersion& version) { version.code.sequence += 2; });
-  EXPECT_EQ(look.outcome, LookOutcome::kSeen);
-  EXPECT_EQ(look.code, (CodeVersion{.sequence = 4, .hash = 11}));
+  EXPECT_EQ(snapshot_while(maps_code).outcome, SnapshotOutcome::kChanging);
+  EXPECT_EQ(snapshot_while([](ProcessVersion& version) { ++version.process.exec_id; }).outcome, SnapshotOutcome::kGone);
+  const ProcessSnapshot snapshot = snapshot_while([](ProcessVersion& version) { version.code.sequence += 2; });
+  EXPECT_EQ(snapshot.outcome, SnapshotOutcome::kSeen);
+  EXPECT_EQ(snapshot.code, (CodeVersion{.sequence = 4, .hash = 11}));
 }
 
 }  // namespace
