@@ -145,7 +145,7 @@ static __always_inline bool is_kept(struct task_struct *task, struct wire_accoun
 	}
 	times->sample_ns = sample_wait(task, stamp, times->waited_ns);
 	if (times->sample_ns == NOT_SAMPLED) {
-		count_own_ns(WIRE_COUNT_NOT_DRAWN, times->waited_ns);
+		count_own_ns(WIRE_COUNT_NOT_SAMPLED, times->waited_ns);
 		count_left_out_of(stamp->user);
 		book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
 		return false;

@@ -329,14 +329,15 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_JOINED_AWAY, /* came to be recorded while off the CPU; time only with accounts */
 	WIRE_LOSSES,
 
-	WIRE_COUNT_NOT_DRAWN = WIRE_LOSSES, /* short, and stood for by the weight of those that were drawn */
-	WIRE_COUNT_NO_STORAGE,		    /* the length is not known: no time */
-	WIRE_COUNT_UNSEEN,		    /* left a CPU; asked for, but in no pid namespace that we see */
-	WIRE_COUNT_ARRIVAL_UNTOLD,	    /* nothing but the length of the wait is known */
-	WIRE_COUNT_CLOCK_BACKWARDS,	    /* counted as 0 ns */
-	WIRE_COUNT_KERNEL_STACK_FAILED,	    /* the interval is kept, without a kernel stack */
-	WIRE_COUNT_NO_SCRATCH,		    /* the same */
-	WIRE_COUNT_KERNEL_WALKED,	    /* a kernel stack, by the kernel's rows */
+	WIRE_COUNT_NOT_SAMPLED =
+		WIRE_LOSSES,		/* short, and stood for by the weight of those that were sampled */
+	WIRE_COUNT_NO_STORAGE,		/* the length is not known: no time */
+	WIRE_COUNT_UNSEEN,		/* left a CPU; asked for, but in no pid namespace that we see */
+	WIRE_COUNT_ARRIVAL_UNTOLD,	/* nothing but the length of the wait is known */
+	WIRE_COUNT_CLOCK_BACKWARDS,	/* counted as 0 ns */
+	WIRE_COUNT_KERNEL_STACK_FAILED, /* the interval is kept, without a kernel stack */
+	WIRE_COUNT_NO_SCRATCH,		/* the same */
+	WIRE_COUNT_KERNEL_WALKED,	/* a kernel stack, by the kernel's rows */
 	WIRE_COUNT_KERNEL_NOT_WALKED,	/* likewise, and it could not: the kernel's helper told the stack */
 	WIRE_COUNT_KERNEL_WALK_DIFFERS, /* from what the helper tells: no more walks */
 	WIRE_COUNT_USER_WALKED,		/* a user stack, by rows that the walker has told */
@@ -538,7 +539,7 @@ WIRE_ASSERT(sizeof(struct wire_timing) == 24);
  * and the rest. */
 struct wire_cpu {
 	uint64_t random;		 /* state of its random numbers; 0: not begun */
-	struct wire_counter passed_over; /* at sched_switch: a part of WIRE_COUNT_NOT_DRAWN */
+	struct wire_counter passed_over; /* at sched_switch: a part of WIRE_COUNT_NOT_SAMPLED */
 	uint32_t told_tid;		 /* whose arrival is over since sched_switch; 0: nobody's */
 	uint32_t sampled_tid;		 /* whose wait sched_switch has sampled; 0: nobody's */
 	uint64_t sampled_ns;		 /* and with which T */

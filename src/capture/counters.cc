@@ -50,7 +50,7 @@ constexpr CounterOfLoss kLossCounters[] = {
 
 // These tell how things were done, not what was lost.
 constexpr wire_counter_id kOtherCounters[] = {
-    WIRE_COUNT_NOT_DRAWN,         WIRE_COUNT_ACCOUNT_MADE,
+    WIRE_COUNT_NOT_SAMPLED,       WIRE_COUNT_ACCOUNT_MADE,
     WIRE_COUNT_ACCOUNT_SETTLED,   WIRE_COUNT_TASK_WORK,
     WIRE_COUNT_TASK_WORK_REFUSED, WIRE_COUNT_COPIED_AT_ONCE,
     WIRE_COUNT_CAPTURE_TIME,      WIRE_COUNT_CAPTURE_LONGEST,

@@ -24,7 +24,7 @@ uint64_t CountLost(const Counters& counters);
 
 // How things were done. Intervals that a sample left out; the CPU time that captures took of the threads they were made
 // in, and how long the longest took, sleep included.
-inline uint64_t NotDrawn(const Counters& counters) { return counters[WIRE_COUNT_NOT_DRAWN].count; }
+inline uint64_t NotSampled(const Counters& counters) { return counters[WIRE_COUNT_NOT_SAMPLED].count; }
 inline uint64_t CaptureNs(const Counters& counters) { return counters[WIRE_COUNT_CAPTURE_TIME].ns; }
 inline uint64_t LongestCaptureNs(const Counters& counters) { return counters[WIRE_COUNT_CAPTURE_LONGEST].ns; }
 // Walks of user stacks that did not tell the stack, by WalkMiss.

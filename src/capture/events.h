@@ -80,7 +80,7 @@ struct IntervalEvent {
   uint64_t waits = 1;       // more: the times are sums of so many, all in one time bucket; see wire_sum
   uint64_t longest_ns = 0;  // of several, as the next one is
   uint64_t longest_runnable_ns = 0;
-  uint64_t sample_ns = 0;      // if it is shorter than this, it was drawn and stands for so much time
+  uint64_t sample_ns = 0;      // if it is shorter than this, it was sampled and stands for so much time
   uint64_t control_group = 0;  // its id
   std::string comm;
   std::vector<WakerEvent> wakers;  // the one that ended it, who had woken that one, and so on; empty: not known

@@ -505,8 +505,8 @@ Counters Programs::ReadCounters() const {
   Counters counters = {};
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) counters[id] = impl_->ReadCounter(id);
   const wire_counter passed_over = impl_->CountPassedOver();
-  counters[WIRE_COUNT_NOT_DRAWN].count += passed_over.count;
-  counters[WIRE_COUNT_NOT_DRAWN].ns += passed_over.ns;
+  counters[WIRE_COUNT_NOT_SAMPLED].count += passed_over.count;
+  counters[WIRE_COUNT_NOT_SAMPLED].ns += passed_over.ns;
   uint64_t& not_listed = counters[WIRE_COUNT_NOT_LISTED].count;
   not_listed -= std::min(not_listed, impl_->listed_later.load());
   const uint64_t missed = impl_->ReadMissed(counters[WIRE_COUNT_SAMPLE]);

@@ -18,7 +18,7 @@ std::vector<IdleSum> SumIdle(const NamedProfile& profile) {
     sums[it->second].count += row.count;
     sums[it->second].blocked_ns += row.blocked_ns;
     sums[it->second].blocked_variance += row.blocked_variance;
-    sums[it->second].draws += row.draws;
+    sums[it->second].sampled += row.sampled;
     if (row.kind != WaitKind::kOpen) sums[it->second].ended_ns += row.blocked_ns;
   }
   std::sort(sums.begin(), sums.end(), [](const IdleSum& a, const IdleSum& b) {
@@ -34,7 +34,7 @@ IdleSum TotalOf(const std::vector<IdleSum>& sums) {
     total.blocked_ns += sum.blocked_ns;
     total.ended_ns += sum.ended_ns;
     total.blocked_variance += sum.blocked_variance;
-    total.draws += sum.draws;
+    total.sampled += sum.sampled;
   }
   return total;
 }

@@ -20,7 +20,7 @@ struct IdleSum {
   uint64_t blocked_ns = 0;
   uint64_t ended_ns = 0;        // of it, of waits that did not outlast the recording
   double blocked_variance = 0;  // as RowSums
-  uint64_t draws = 0;
+  uint64_t sampled = 0;
 
   bool operator==(const IdleSum&) const = default;
 };

@@ -71,7 +71,7 @@ void AddErrors(const std::vector<PageRow>& rows, std::string_view prefix, RowSum
                 [&rows, sums, wanted = value](size_t i) { return ErrorOf(rows[i].*sums, wanted); });
   }
   columns.Add(absl::StrCat(std::string(prefix), "draws"), 8, rows.size(),
-              [&rows, sums](size_t i) { return (rows[i].*sums).draws; });
+              [&rows, sums](size_t i) { return (rows[i].*sums).sampled; });
 }
 
 void AddRows(const PageRows& page, bool is_comparing, Columns& columns) {

@@ -6,9 +6,9 @@
 // Header: "host", "start_unix_ns" (digits), "duration_ns", "value" (that is shown first), "samples" (there are some),
 // "hide_idle", "live", "pruned", "summary" (text for a reader), "strings", "labels": [{"name", "values": [index of
 // string]}]. "times": {"column_ns", "begin_ns" (digits, since the start)}: the time buckets, if they are known; not
-// if it compares. "unsampled_ns": what waits of which none was drawn may last together, at most (0: all were drawn). If
-// it compares, all that is of the later profile, and "before" has "host", "start_unix_ns", "duration_ns" and "summary"
-// of the earlier one.
+// if it compares. "unsampled_ns": what waits of which none was sampled may last together, at most (0: all were
+// sampled). If it compares, all that is of the later profile, and "before" has "host", "start_unix_ns", "duration_ns"
+// and "summary" of the earlier one.
 //
 //   frame.name, frame.module, frame.kind      an entry for each function: two strings, and a FrameClass
 //   node.up, node.frame                       the tree of all stacks, outermost first. A node's parent is `up` before

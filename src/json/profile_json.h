@@ -1,6 +1,6 @@
 // A whole profile as one JSON object, for scripts:
 //   {"start_unix_ns", "duration_ns", "total_ns", "host", "stacks": [...], "idle": [...], "stats": {...}}
-// A sample also has "total_ns_error", and "unsampled_most_ns", the most that waits of which none was drawn may be in
+// A sample also has "total_ns_error", and "unsampled_most_ns", the most that waits of which none was sampled may be in
 // any row, or in none; and its stacks have the fields of WriteErrorsJson (stats_json.h). A stack is one row of the
 // profile: {"process", "pid", "comm", "kind", "cause", "syscall", "idle", "count", "blocked_ns", "runnable_ns",
 // "max_ns", the user stack's fields (stack_json.h), "kernel": ["name"]}, frames leaf first. "idle" is there if it is a

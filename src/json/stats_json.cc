@@ -36,7 +36,7 @@ void WriteErrorsJson(const RowSums& sums, JsonWriter& json) {
   json.Field("ns_error", sums.ns_error());
   json.Field("blocked_error", StandardError(sums.blocked_variance));
   json.Field("runnable_error", StandardError(sums.runnable_variance));
-  json.Field("draws", sums.draws);
+  json.Field("draws", sums.sampled);
 }
 
 void WriteLossesJson(const std::vector<Loss>& losses, JsonWriter& json) {

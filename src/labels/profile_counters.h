@@ -37,7 +37,7 @@ void VisitCounters(Stats& stats, const Visit& visit) {
   visit("complete_walks_by_source", stats.complete_walks_by_source, NameAt<FrameSource>);
   visit("sample_ns", stats.sample_ns);
   visit("sample_most_ns", stats.sample_most_ns);
-  visit("not_drawn", stats.not_drawn);
+  visit("not_drawn", stats.not_sampled);
   visit("slept_throughout", stats.slept_throughout);
   visit("oncpu_period_ns", stats.oncpu_period_ns);
   visit("oncpu_samples", stats.oncpu_samples);

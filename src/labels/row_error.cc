@@ -62,7 +62,7 @@ std::string ErrorText(const RowSums& sums, RowValue value) {
   const double variance = VarianceOf(sums, value);
   const uint64_t amount = ValueOf(sums, value);
   if (variance <= 0 || amount == 0) return "";
-  const bool is_of_few = sums.draws != 0 && sums.draws < kFewDraws;
+  const bool is_of_few = sums.sampled != 0 && sums.sampled < kFewSampled;
   return PercentOfError(std::sqrt(variance) / static_cast<double>(amount)) + (is_of_few ? "?" : "");
 }
 
@@ -79,17 +79,17 @@ RowSums SumOf(std::span<const NamedRow> rows) {
 
 uint64_t MostSampleNs(const ProfileStats& stats) { return std::max(stats.sample_ns, stats.sample_most_ns); }
 
-bool IsSample(const NamedProfile& profile) { return profile.stats.not_drawn != 0 || HasError(profile); }
+bool IsSample(const NamedProfile& profile) { return profile.stats.not_sampled != 0 || HasError(profile); }
 
 uint64_t UnsampledMostNs(const ProfileStats& stats) {
-  return std::min<uint64_t>(3, stats.not_drawn) * MostSampleNs(stats);
+  return std::min<uint64_t>(3, stats.not_sampled) * MostSampleNs(stats);
 }
 
 std::string AccuracyText(const NamedProfile& profile, std::span<const RowSums> rows, uint64_t total_ns) {
   if (!IsSample(profile)) return "every wait recorded";
   const std::string sampled = absl::StrCat("waits below ", FormatDuration(MostSampleNs(profile.stats)), " sampled; ");
   if (!HasError(profile))
-    return absl::StrCat(sampled, "none drawn: at most ", FormatDuration(UnsampledMostNs(profile.stats)), " more");
+    return absl::StrCat(sampled, "none sampled: at most ", FormatDuration(UnsampledMostNs(profile.stats)), " more");
   const Worst worst = WorstOf(rows, total_ns);
   if (!worst.has_rows) return absl::StrCat(sampled, "no row has 1 % of the time");
   if (worst.part == 0) return absl::StrCat(sampled, "none in rows above 1 % of the time");
@@ -102,7 +102,7 @@ std::string ErrorLegend(const NamedProfile& profile) {
   const std::string unsampled =
       most_ns == 0 ? ""
                    : absl::StrCat("; no ±, or no line: nothing sampled, at most ", FormatDuration(most_ns), " more");
-  return absl::StrCat("± standard error, ? of fewer than ", kFewDraws, " draws", unsampled, "\n");
+  return absl::StrCat("± standard error, ? of fewer than ", kFewSampled, " sampled waits", unsampled, "\n");
 }
 
 }  // namespace offcpu

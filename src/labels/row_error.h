@@ -1,11 +1,11 @@
-// How far off the figures of a sample may be, in the words that all formats share. A wait that was drawn stands for
+// How far off the figures of a sample may be, in the words that all formats share. A wait that was sampled stands for
 // others like it, so a figure of such rows is an estimate with a standard error; variances add up. Where every wait was
 // recorded there is none. Pure functions.
 //
-// Where nothing was drawn, there is no estimate and no error, and still there may have been waits. If those of any set
-// last S together and each was to be drawn with its length over T at least, nothing is drawn of them with a probability
-// of exp(-S / T) at most: S is below 3 T, at a confidence of 95 %; and so
-// many waits as were not drawn last less than T each.
+// Where nothing was sampled, there is no estimate and no error, and still there may have been waits. If those of any
+// set last S together and each was to be sampled with its length over T at least, nothing is sampled of them with a
+// probability of exp(-S / T) at most: S is below 3 T, at a confidence of 95 %; and so many waits as were not sampled
+// last less than T each.
 #ifndef OFFCPU_LABELS_ROW_ERROR_H_
 #define OFFCPU_LABELS_ROW_ERROR_H_
 
@@ -18,14 +18,14 @@
 
 namespace offcpu {
 
-// With fewer draws, the error is uncertain itself.
-inline constexpr uint64_t kFewDraws = 10;
+// With fewer sampled waits, the error is uncertain itself.
+inline constexpr uint64_t kFewSampled = 10;
 
 // 0 for samples on a CPU, whose variance is not known.
 double VarianceOf(const RowSums& sums, RowValue value);
 inline uint64_t ErrorOf(const RowSums& sums, RowValue value) { return StandardError(VarianceOf(sums, value)); }
 
-// The error as a part of the value: "±4 %"; "±58 %?" of few draws; "" where there is no error.
+// The error as a part of the value: "±4 %"; "±58 %?" of few sampled waits; "" where there is no error.
 std::string ErrorText(const RowSums& sums, RowValue value);
 // The same behind a figure, with a blank between them.
 std::string WithError(const std::string& figure, const RowSums& sums, RowValue value);
@@ -38,7 +38,7 @@ uint64_t MostSampleNs(const ProfileStats& stats);
 // Whether waits may be missing in the rows, and be stood for by others.
 bool IsSample(const NamedProfile& profile);
 
-// What any set of waits of which none was drawn lasted together, at most; 0: all were drawn.
+// What any set of waits of which none was sampled lasted together, at most; 0: all were sampled.
 uint64_t UnsampledMostNs(const ProfileStats& stats);
 
 // "every wait recorded", or "waits below 40.0 us sampled; times of rows above 1 % within ±3 % (standard error)".

@@ -334,7 +334,7 @@ class Writer {
     details->set_time_error(Number(row.ns_error()));
     details->set_blocked_error(Number(ErrorOf(row, RowValue::kBlocked)));
     details->set_runnable_error(Number(ErrorOf(row, RowValue::kRunnable)));
-    details->set_draws(Number(row.draws));
+    details->set_draws(Number(row.sampled));
     details->set_unwind(AddUserLabels(row.user_stack, "", sample));
     if (profile_.times.bucket_ns != 0) details->set_times(row.times);
     AddKernelLabels(row.kernel_stack, "", sample);

@@ -104,7 +104,7 @@ absl::Status PprofRows::ReadDetails(const Message& details, Labels* labels) {
   labels->ns_error = details.time_error();
   labels->blocked_error = details.blocked_error();
   labels->runnable_error = details.runnable_error();
-  labels->draws = details.draws();
+  labels->sampled = details.draws();
   labels->times = details.times();
   const absl::StatusOr<std::string_view> unwind = tables_.String(details.unwind());
   if (!unwind.ok()) return unwind.status();
@@ -127,7 +127,7 @@ absl::Status PprofRows::CheckAnyLabels(const AnyLabels& labels) {
 absl::Status PprofRows::CheckLabels(const Labels& labels) {
   if (absl::Status status = CheckAnyLabels(labels); !status.ok()) return status;
   for (const int64_t number : {labels.max_ns, labels.count_error, labels.ns_error, labels.blocked_error,
-                               labels.runnable_error, labels.draws}) {
+                               labels.runnable_error, labels.sampled}) {
     if (number < 0) return DamagedRow("a negative number");
   }
   for (const WakerLabels& waker : labels.wakers) {
@@ -145,7 +145,7 @@ void PprofRows::SetErrors(const Labels& labels, ProfileRow* row) {
   row->ns_variance = square(labels.ns_error);
   row->blocked_variance = square(has_parts || row->blocked_ns == 0 ? labels.blocked_error : labels.ns_error);
   row->runnable_variance = square(has_parts || row->runnable_ns == 0 ? labels.runnable_error : labels.ns_error);
-  row->draws = static_cast<uint64_t>(labels.draws);
+  row->sampled = static_cast<uint64_t>(labels.sampled);
 }
 
 absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* row) {

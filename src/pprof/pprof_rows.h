@@ -63,7 +63,7 @@ class PprofRows {
     int64_t ns_error = 0;
     int64_t blocked_error = 0;
     int64_t runnable_error = 0;
-    int64_t draws = 0;
+    int64_t sampled = 0;
     std::array<WakerLabels, kMaxWakers> wakers;
     size_t named_wakers = 0;  // of `wakers` that are named
     std::string times;

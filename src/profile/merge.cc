@@ -271,7 +271,7 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   }
   if (to.sample_ns == 0 || (from.sample_ns != 0 && from.sample_ns < to.sample_ns)) to.sample_ns = from.sample_ns;
   to.sample_most_ns = std::max(to.sample_most_ns, from.sample_most_ns);
-  to.not_drawn += from.not_drawn;
+  to.not_sampled += from.not_sampled;
   to.oncpu_period_ns = std::max(to.oncpu_period_ns, from.oncpu_period_ns);
   to.oncpu_samples += from.oncpu_samples;
   to.suspended_ns += from.suspended_ns;

@@ -125,7 +125,7 @@ struct ProfileStats {
   // 0: all intervals were recorded.
   uint64_t sample_ns = 0;
   uint64_t sample_most_ns = 0;
-  uint64_t not_drawn = 0;         // intervals that did not come into it: their time is in the rows all the same
+  uint64_t not_sampled = 0;       // intervals that did not come into it: their time is in the rows all the same
   uint64_t oncpu_period_ns = 0;   // what an on-CPU sample stands for; 0: none were taken
   uint64_t oncpu_samples = 0;     // SAMPLE records received
   uint64_t slept_throughout = 0;  // recorded threads that never ran and were only counted: not in the rows

@@ -5,13 +5,13 @@
 namespace offcpu {
 namespace {
 
-// An interval of length t that was drawn with probability p = t / T stands for 1 / p intervals of its length, which
-// take T. The estimates of the variances are those of Horvitz and Thompson for independent draws: (1 - p) / p^2 times
+// An interval of length t that was sampled with probability p = t / T stands for 1 / p intervals of its length, which
+// take T. The estimates of the variances are those of Horvitz and Thompson for independent samples: (1 - p) / p^2 times
 // the square of what each adds, which is 1, or t.
 //
 // A part of it of length a is in the sample exactly if the whole is, so it stands for a / p, which is a on average, and
 // adds a to the square. What was seen of a wait before it ended has no weight: that it was seen does not depend on the
-// draw, which is made at its end, and so the rest of it is right on average with the weight of the whole.
+// choice, which is made at its end, and so the rest of it is right on average with the weight of the whole.
 void Weigh(uint64_t length_ns, uint64_t sample_ns, RowSums* sums) {
   if (length_ns == 0 || length_ns >= sample_ns) return;
   const double probability = static_cast<double>(length_ns) / static_cast<double>(sample_ns);
@@ -24,7 +24,7 @@ void Weigh(uint64_t length_ns, uint64_t sample_ns, RowSums* sums) {
   sums->ns_variance = (1 - probability) * weighed_ns * weighed_ns;
   sums->blocked_variance = (1 - probability) * blocked_ns * blocked_ns;
   sums->runnable_variance = (1 - probability) * (weighed_ns - blocked_ns) * (weighed_ns - blocked_ns);
-  sums->draws = 1;
+  sums->sampled = 1;
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ void RowSums::Add(const RowSums& other) {
   ns_variance += other.ns_variance;
   blocked_variance += other.blocked_variance;
   runnable_variance += other.runnable_variance;
-  draws += other.draws;
+  sampled += other.sampled;
   samples += other.samples;
   cpu_ns += other.cpu_ns;
 }

@@ -73,20 +73,20 @@ struct RowSums {
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
   uint64_t max_ns = 0;  // the longest interval
-  // For a sample; 0 where every interval was recorded. An interval that was drawn stands for a number of them that is
+  // For a sample; 0 where every interval was recorded. An interval that was sampled stands for a number of them that is
   // not whole: what it has beyond one is here until the profile is finished, and in `count` then.
   double count_excess = 0;
   double count_variance = 0;
   double ns_variance = 0;  // of the time off the CPU, and of both parts of it, which vary together
   double blocked_variance = 0;
   double runnable_variance = 0;
-  uint64_t draws = 0;    // intervals that were drawn and stand for others; also 0 where a file does not tell
+  uint64_t sampled = 0;  // intervals that were sampled and stand for others; also 0 where a file does not tell
   uint64_t samples = 0;  // on-CPU, and only of the kind `running`
   uint64_t cpu_ns = 0;   // that they stand for
 
   // The sums of one interval. A wait that is cut into parts has sums of each part: `whole_ns` is the length of all of
-  // it then, and 0 where nothing was cut off. If the whole is shorter than `sample_ns`, it was drawn and stands for so
-  // much time.
+  // it then, and 0 where nothing was cut off. If the whole is shorter than `sample_ns`, it was sampled and stands for
+  // so much time.
   static RowSums OfWait(uint64_t blocked_ns, uint64_t runnable_ns, uint64_t whole_ns, uint64_t sample_ns);
   static RowSums OfSample(uint64_t cpu_ns);
 

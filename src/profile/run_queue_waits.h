@@ -1,5 +1,5 @@
 // How long threads that could run waited for a CPU: how many waits were so long, by length, and their time. Waits that
-// were drawn into a sample count as what they stand for. A plain value.
+// were sampled into a sample count as what they stand for. A plain value.
 #ifndef OFFCPU_PROFILE_RUN_QUEUE_WAITS_H_
 #define OFFCPU_PROFILE_RUN_QUEUE_WAITS_H_
 

@@ -1,7 +1,7 @@
 // When a row has what it has: its sums by time buckets, all of one length. Plain values; pure.
 //
 // A wait lies in all the buckets that it lasts in, to the nanosecond, and counts in the one that it ends in. One that
-// was drawn has the time that it stands for where it was itself. Buckets are counted from some instant; see TimeGrid
+// was sampled has the time that it stands for where it was itself. Buckets are counted from some instant; see TimeGrid
 // in profile.h.
 #ifndef OFFCPU_PROFILE_TIME_BUCKETS_H_
 #define OFFCPU_PROFILE_TIME_BUCKETS_H_

@@ -15,8 +15,8 @@ std::vector<Loss> WindowCounts::Losses(const Counters& counters, const EventQueu
   std::vector<Loss> losses = NameLosses(counters, queue, modules, oncpu_period_ns_);
   std::vector<Loss> since = LossesSince(losses_before_, losses);
   losses_before_ = std::move(losses);
-  not_drawn_ = NotDrawn(counters) - not_drawn_before_;
-  not_drawn_before_ += not_drawn_;
+  not_sampled_ = NotSampled(counters) - not_sampled_before_;
+  not_sampled_before_ += not_sampled_;
   capture_longest_ns_ = LongestCaptureNs(counters);
   const std::array<uint64_t, kWalkMissCount> misses = WalkMisses(counters);
   for (size_t i = 0; i < misses.size(); ++i) misses_[i] = misses[i] - std::exchange(misses_before_[i], misses[i]);
@@ -24,7 +24,7 @@ std::vector<Loss> WindowCounts::Losses(const Counters& counters, const EventQueu
 }
 
 void WindowCounts::Tell(ProfileStats& stats) const {
-  stats.not_drawn = not_drawn_;
+  stats.not_sampled = not_sampled_;
   stats.walk_misses = misses_;
   stats.capture_longest_ns = capture_longest_ns_;
 }

@@ -26,10 +26,10 @@ class WindowCounts {
  private:
   const uint64_t oncpu_period_ns_;
   std::vector<Loss> losses_before_;
-  uint64_t not_drawn_before_ = 0;
+  uint64_t not_sampled_before_ = 0;
   std::array<uint64_t, kWalkMissCount> misses_before_ = {};
   // In the window that has ended, but for the longest: that is since the recording began.
-  uint64_t not_drawn_ = 0;
+  uint64_t not_sampled_ = 0;
   std::array<uint64_t, kWalkMissCount> misses_ = {};
   uint64_t capture_longest_ns_ = 0;
 };

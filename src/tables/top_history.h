@@ -25,7 +25,7 @@ class TopHistory {
   void Add(const TopTable& table);
 
   // Per second of each refresh, the oldest first; 0 where the process did not wait. Where its waits are a sample,
-  // nothing if none was drawn: it may have waited.
+  // nothing if none was sampled: it may have waited.
   std::vector<std::optional<double>> Of(const TopProcess& process, RowValue value) const;
 
  private:

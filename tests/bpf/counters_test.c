@@ -3,11 +3,11 @@
 
 TEST(Counters, EventsAndTheirTimeAddUp)
 {
-	count_ns(WIRE_COUNT_NOT_DRAWN, 30);
-	count_ns(WIRE_COUNT_NOT_DRAWN, 12);
-	count_own_ns(WIRE_COUNT_NOT_DRAWN, 100);
-	EXPECT_EQ(counted(WIRE_COUNT_NOT_DRAWN).count, 3);
-	EXPECT_EQ(counted(WIRE_COUNT_NOT_DRAWN).ns, 142);
+	count_ns(WIRE_COUNT_NOT_SAMPLED, 30);
+	count_ns(WIRE_COUNT_NOT_SAMPLED, 12);
+	count_own_ns(WIRE_COUNT_NOT_SAMPLED, 100);
+	EXPECT_EQ(counted(WIRE_COUNT_NOT_SAMPLED).count, 3);
+	EXPECT_EQ(counted(WIRE_COUNT_NOT_SAMPLED).ns, 142);
 }
 
 TEST(Counters, EventMayStandForNoTime)
@@ -31,7 +31,7 @@ TEST(Counters, EachIsCountedForItself)
 
 TEST(Counters, CpusCountForThemselves)
 {
-	const __u32 id = WIRE_COUNT_NOT_DRAWN;
+	const __u32 id = WIRE_COUNT_NOT_SAMPLED;
 
 	host.cpu = 1;
 	count_ns(id, 5);

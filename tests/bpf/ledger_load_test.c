@@ -84,7 +84,7 @@ TEST(LedgerLoad, WhatIsNotRecordedIsBookedAsLost)
 }
 
 /* What is sampled stands for the rest: the account has all of it. */
-TEST(LedgerLoad, WhatIsNotDrawnIsBookedAsWaited)
+TEST(LedgerLoad, WhatIsNotSampledIsBookedAsWaited)
 {
 	control.sample_ns[0] = MILLISECOND;
 	begin_to_record();
@@ -92,6 +92,6 @@ TEST(LedgerLoad, WhatIsNotDrawnIsBookedAsWaited)
 		load_step();
 	end_load();
 	EXPECT_LT(sent_records(WIRE_INTERVAL), load.wait_count);
-	EXPECT_EQ(sent_records(WIRE_INTERVAL) + counted(WIRE_COUNT_NOT_DRAWN).count, load.wait_count);
+	EXPECT_EQ(sent_records(WIRE_INTERVAL) + counted(WIRE_COUNT_NOT_SAMPLED).count, load.wait_count);
 	expect_accounts();
 }

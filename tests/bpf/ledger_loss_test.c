@@ -44,9 +44,9 @@ TEST(Losses, OtherCountersAreInNoAccount)
 {
 	struct wire_account sums = {}, none = {};
 
-	lose(&sums, WIRE_COUNT_NOT_DRAWN, 10);
+	lose(&sums, WIRE_COUNT_NOT_SAMPLED, 10);
 	EXPECT_BYTES(&sums, &none, sizeof(none));
-	EXPECT_EQ(counted(WIRE_COUNT_NOT_DRAWN).ns, 10);
+	EXPECT_EQ(counted(WIRE_COUNT_NOT_SAMPLED).ns, 10);
 }
 
 /* Slept until 100, ran until 300 and slept again in another control group; is back in the first one, and

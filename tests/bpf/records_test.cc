@@ -108,7 +108,7 @@ TEST(Records, IntervalOfI386)
 	EXPECT_EQ(event.runnable_ns, 500 * kUs);
 }
 
-TEST(Records, IntervalThatWasDrawn)
+TEST(Records, IntervalThatWasSampled)
 {
 	script_sampled_sleep();
 	const auto event = SentEvent<IntervalEvent>(WIRE_INTERVAL);

@@ -55,7 +55,7 @@ static bool is_to_be_told(__u64 ns, __u64 *state)
 
 static struct wire_counter not_sampled(void)
 {
-	struct wire_counter late = counted(WIRE_COUNT_NOT_DRAWN), early = this_cpu()->passed_over;
+	struct wire_counter late = counted(WIRE_COUNT_NOT_SAMPLED), early = this_cpu()->passed_over;
 
 	return (struct wire_counter){.count = late.count + early.count, .ns = late.ns + early.ns};
 }
@@ -97,7 +97,7 @@ static void expect_exactly_those(bool ends_at_switch)
 	EXPECT_FALSE(next_interval(&record_index));
 	EXPECT_EQ(not_sampled().count, WAITS - recorded);
 	EXPECT_EQ(recorded_of(0)->waits, recorded);
-	EXPECT_EQ(recorded_of(0)->left_out, counted(WIRE_COUNT_NOT_DRAWN).count);
+	EXPECT_EQ(recorded_of(0)->left_out, counted(WIRE_COUNT_NOT_SAMPLED).count);
 	/* About 3077 waits are below T: sqrt(3077 / 6) * T is the standard deviation, 0.9 % of the sum of 2.6
 	 * ms. */
 	EXPECT_LT(waited - waited / 50, told);
@@ -128,7 +128,7 @@ TEST(SamplingLoad, ExactlyThoseWaitsAreToldWithoutALookAtTheSwitch)
 	}
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), told);
 	EXPECT_EQ(this_cpu()->passed_over.count, 0);
-	EXPECT_EQ(counted(WIRE_COUNT_NOT_DRAWN).count, WAITS - told);
+	EXPECT_EQ(counted(WIRE_COUNT_NOT_SAMPLED).count, WAITS - told);
 	EXPECT_EQ(recorded_of(0)->left_out, WAITS - told);
 }
 
@@ -184,7 +184,7 @@ TEST(SamplingLoad, SamplesOfEvenNumbersAddUpToTheTruth)
 	told = sent_records(WIRE_INTERVAL);
 	EXPECT_LE(1200 - 3, told);
 	EXPECT_LE(told, 1200 + 3);
-	EXPECT_EQ(counted(WIRE_COUNT_NOT_DRAWN).count, WAITS - told);
+	EXPECT_EQ(counted(WIRE_COUNT_NOT_SAMPLED).count, WAITS - told);
 }
 
 /* T may change while waits go on: each is sampled with the T that there is when it ends. */

@@ -64,7 +64,7 @@ TEST(SumConditions, WaitWithoutAKernelStackIsNot)
 	EXPECT_FALSE(may_be_summed());
 }
 
-TEST(SumConditions, WaitThatWasDrawnIsNot)
+TEST(SumConditions, WaitThatWasSampledIsNot)
 {
 	begin();
 	times.sample_ns = 1;

@@ -18,7 +18,7 @@ TEST(Counters, EveryCounterOfALossHasANameOfItsOwn) {
   const std::set<uint32_t> not_losses = {WIRE_COUNT_TASK_WORK,
                                          WIRE_COUNT_TASK_WORK_REFUSED,
                                          WIRE_COUNT_COPIED_AT_ONCE,
-                                         WIRE_COUNT_NOT_DRAWN,
+                                         WIRE_COUNT_NOT_SAMPLED,
                                          WIRE_COUNT_SAMPLE,
                                          WIRE_COUNT_CAPTURE_TIME,
                                          WIRE_COUNT_CAPTURE_LONGEST,

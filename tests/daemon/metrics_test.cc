@@ -119,7 +119,7 @@ TEST(MetricsTest, WhatIsExportedIsThereIfSomethingIs) {
                     HasSubstr("# TYPE offcpud_export_refused_profiles_total counter\n")));
 }
 
-// Each wait is in its bucket and in all that are longer; those that were drawn count as what they stand for.
+// Each wait is in its bucket and in all that are longer; those that were sampled count as what they stand for.
 TEST(MetricsTest, WaitsForACpuAreAHistogram) {
   FakeKernel kernel;
   DaemonConfig config;

@@ -149,9 +149,9 @@ Counted CountAll(Programs& programs) {
     counted.ns += interval->blocked_ns + interval->runnable_ns;
   });
   const Counters counters = programs.ReadCounters();
-  counted.left_out = counters[WIRE_COUNT_NOT_DRAWN].count;
+  counted.left_out = counters[WIRE_COUNT_NOT_SAMPLED].count;
   counted.untold = counters[WIRE_COUNT_ARRIVAL_UNTOLD].count;
-  counted.ns += counters[WIRE_COUNT_NOT_DRAWN].ns + counters[WIRE_COUNT_ARRIVAL_UNTOLD].ns;
+  counted.ns += counters[WIRE_COUNT_NOT_SAMPLED].ns + counters[WIRE_COUNT_ARRIVAL_UNTOLD].ns;
   EXPECT_EQ(counters[WIRE_COUNT_NO_STORAGE].count, 0u);
   EXPECT_EQ(counters[WIRE_COUNT_JOINED_AWAY].count, 0u);
   EXPECT_EQ(counters[WIRE_COUNT_INTERVAL_RING_FULL].count, 0u);
@@ -264,7 +264,7 @@ TEST(Stamps, OfThreadsThatAreNamedLaterMissNoArrival) {
   }
   programs->Disarm();
   const Counters counters = programs->ReadCounters();
-  EXPECT_GT(counters[WIRE_COUNT_NOT_DRAWN].count, 100u) << "no test";
+  EXPECT_GT(counters[WIRE_COUNT_NOT_SAMPLED].count, 100u) << "no test";
   EXPECT_EQ(counters[WIRE_COUNT_ARRIVAL_UNTOLD].count, 0u);
 }
 

@@ -82,7 +82,7 @@ void ExpectAllIsKept(const std::string& quiet_uid, const std::string& noisy_uid,
   const Naps naps = NapsOf(recording, quiet->pid());
   std::printf("T up to %.3f ms, %" PRIu64 " waits left out; %" PRIu64 " naps, %" PRIu64
               " with stacks, %.3f s off a CPU of %.3f s\n",
-              static_cast<double>(stats.sample_most_ns) / 1e6, stats.not_drawn, naps.count, naps.with_stack,
+              static_cast<double>(stats.sample_most_ns) / 1e6, stats.not_sampled, naps.count, naps.with_stack,
               static_cast<double>(naps.off_cpu_ns) / 1e9, static_cast<double>(recording.profile.duration_ns) / 1e9);
   ASSERT_GT(stats.sample_most_ns, kLeastThresholdNs) << "it makes no noise: no test";
   EXPECT_EQ(naps.sampled_rows, 0u) << "not all are recorded";

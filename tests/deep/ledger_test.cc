@@ -148,7 +148,7 @@ TEST(Ledger, IsExactForASample) {
   RecordConfig config = WithLedger({target->pid(), target->Detail("pong")});
   config.sample_ns = 50'000;
   const Recording recording = Record(config, *target);
-  EXPECT_GT(recording.profile.stats.not_drawn, 1000u);
+  EXPECT_GT(recording.profile.stats.not_sampled, 1000u);
   ExpectCloses(recording.profile);
   const LedgerEntry sum = SumOf(recording.profile);
   uint64_t estimate = 0;

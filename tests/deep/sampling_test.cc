@@ -37,8 +37,8 @@ Both RecordBoth(Target& target) {
   if (!profile.ok()) return both;
   both.exact.profile = Symbolize(*std::move(profile));
   EXPECT_EQ(both.sample.profile.stats.sample_ns, kSampleNs);
-  EXPECT_GT(both.sample.profile.stats.not_drawn, 0u);
-  EXPECT_EQ(both.exact.profile.stats.not_drawn, 0u);
+  EXPECT_GT(both.sample.profile.stats.not_sampled, 0u);
+  EXPECT_EQ(both.exact.profile.stats.not_sampled, 0u);
   return both;
 }
 

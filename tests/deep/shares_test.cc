@@ -91,7 +91,7 @@ struct Squares {
   double n = 0;    // bundles of stacks
   size_t stacks = 0;
   size_t whole = 0;  // stacks whose waits are mostly longer than T
-  uint64_t not_drawn = 0;
+  uint64_t not_sampled = 0;
 
   // Chi-square with n degrees of freedom has the variance 2 n. The errors are estimates, too, from some fifty waits or
   // more, which makes the ends of the distribution a little longer.
@@ -155,8 +155,8 @@ void RunOnce(const Load& load, Squares& squares) {
   load.Freeze();
   const Recording sample = MustStop(**sampled);
   const Recording all = MustStop(**exact);
-  squares.not_drawn += sample.profile.stats.not_drawn;
-  EXPECT_EQ(all.profile.stats.not_drawn, 0u);
+  squares.not_sampled += sample.profile.stats.not_sampled;
+  EXPECT_EQ(all.profile.stats.not_sampled, 0u);
   AddSquares(Top(EstimatesOf(sample, all)), squares);
 }
 
@@ -168,7 +168,7 @@ void ExpectWithinErrors(const Load& load, int runs) {
   std::printf("%zu stacks in %.0f bundles, and %zu whole; chi-square %.1f\n", squares.stacks, squares.n, squares.whole,
               squares.sum);
   // Not of each recording: now and then redis has a CPU for each busy thread, and hardly any wait.
-  EXPECT_GT(squares.not_drawn, 1'000u * static_cast<uint64_t>(runs)) << "hardly any load: no test";
+  EXPECT_GT(squares.not_sampled, 1'000u * static_cast<uint64_t>(runs)) << "hardly any load: no test";
   ASSERT_GT(squares.n, static_cast<double>(runs)) << "hardly anything was compared";
   EXPECT_TRUE(squares.are_within_errors());
 }

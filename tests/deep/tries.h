@@ -1,4 +1,4 @@
-// Claims that a right program fails by chance: estimates from draws, and how long something takes on a host that has
+// Claims that a right program fails by chance: estimates from samples, and how long something takes on a host that has
 // other work. Do not use it for what must never happen.
 #ifndef OFFCPU_TESTS_DEEP_TRIES_H_
 #define OFFCPU_TESTS_DEEP_TRIES_H_

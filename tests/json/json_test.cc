@@ -116,7 +116,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.slept_throughout = 10;
   stats.sample_ns = 14;
   stats.sample_most_ns = 23;
-  stats.not_drawn = 15;
+  stats.not_sampled = 15;
   stats.oncpu_period_ns = 16;
   stats.oncpu_samples = 17;
   stats.suspended_ns = 18;

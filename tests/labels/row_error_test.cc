@@ -13,12 +13,12 @@ namespace offcpu {
 namespace {
 
 // 100 ms with a standard error of so much.
-RowSums Estimate(double error_ns, uint64_t draws = 100) {
-  return {.blocked_ns = 100'000'000, .ns_variance = error_ns * error_ns, .draws = draws};
+RowSums Estimate(double error_ns, uint64_t sampled = 100) {
+  return {.blocked_ns = 100'000'000, .ns_variance = error_ns * error_ns, .sampled = sampled};
 }
 
-std::string TextOf(double error_ns, uint64_t draws = 100) {
-  return ErrorText(Estimate(error_ns, draws), RowValue::kOffCpu);
+std::string TextOf(double error_ns, uint64_t sampled = 100) {
+  return ErrorText(Estimate(error_ns, sampled), RowValue::kOffCpu);
 }
 
 std::string Accuracy(const NamedProfile& profile) {
@@ -49,17 +49,17 @@ TEST(RowErrorTest, FilesMayHaveErrorsBeyondAllNumbers) {
   EXPECT_EQ(TextOf(1e150), "±>999 %");
 }
 
-TEST(RowErrorTest, OfFewDrawsItIsUncertainItself) {
+TEST(RowErrorTest, OfFewSampledWaitsItIsUncertainItself) {
   EXPECT_EQ(TextOf(1e8, 1), "±100 %?");
   EXPECT_EQ(TextOf(3.3e7, 9), "±33 %?");
   EXPECT_EQ(TextOf(3.2e7, 10), "±32 %");
   EXPECT_EQ(TextOf(3.2e7, 0), "±32 %") << "an older file does not tell how many there were";
 }
 
-// The error of n draws of equal weight, each with a probability p: the square root of (1 - p) / n.
+// The error of n sampled waits of equal weight, each with a probability p: the square root of (1 - p) / n.
 TEST(RowErrorTest, EachFigureHasItsOwn) {
-  const RowSums sums = DrawnWaits(300);
-  EXPECT_EQ(sums.draws, 300u);
+  const RowSums sums = SampledWaits(300);
+  EXPECT_EQ(sums.sampled, 300u);
   EXPECT_EQ(sums.count, 1200u);
   EXPECT_EQ(sums.total_ns(), 30'000'000u);
   const double part = std::sqrt(0.75 / 300);
@@ -75,7 +75,7 @@ TEST(RowErrorTest, EachFigureHasItsOwn) {
   EXPECT_EQ(WithError("30.0 ms", RowSums{.blocked_ns = 30'000'000}, RowValue::kOffCpu), "30.0 ms");
 }
 
-// One of the draws was runnable, the others were blocked: one draw says what is runnable.
+// One of the sampled waits was runnable, the others were blocked: one says what is runnable.
 TEST(RowErrorTest, APartOfTheTimeMayBeLessCertainThanTheWhole) {
   RowSums sums;
   for (int i = 0; i < 99; ++i) sums.Add(RowSums::OfWait(1'000, 0, 0, kSampleNs));
@@ -87,23 +87,23 @@ TEST(RowErrorTest, APartOfTheTimeMayBeLessCertainThanTheWhole) {
 TEST(RowErrorTest, SumsHaveTheRootOfTheSumOfVariances) {
   const RowSums sums = SumOf(SampledProfile().profile.rows);
   EXPECT_EQ(sums.total_ns(), 110'100'000u);
-  EXPECT_EQ(sums.draws, 301u);
+  EXPECT_EQ(sums.sampled, 301u);
   EXPECT_NEAR(sums.ns_variance, 1.5e6 * 1.5e6 + 0.75e10, 1);
   EXPECT_EQ(ErrorOf(sums, RowValue::kOffCpu), 1'502'498u);
   EXPECT_EQ(ErrorText(sums, RowValue::kOffCpu), "±1 %");
 }
 
-TEST(RowErrorTest, WhereNothingWasDrawnThereMayBeThreeTimesT) {
+TEST(RowErrorTest, WhereNothingWasSampledThereMayBeThreeTimesT) {
   ProfileStats stats;
   EXPECT_EQ(UnsampledMostNs(stats), 0u);
   stats.sample_ns = 50'000;
   stats.sample_most_ns = 40'000'000;
-  EXPECT_EQ(UnsampledMostNs(stats), 0u) << "all were drawn";
-  stats.not_drawn = 2;
+  EXPECT_EQ(UnsampledMostNs(stats), 0u) << "all were sampled";
+  stats.not_sampled = 2;
   EXPECT_EQ(UnsampledMostNs(stats), 80'000'000u) << "each is shorter than T";
-  stats.not_drawn = 3;
+  stats.not_sampled = 3;
   EXPECT_EQ(UnsampledMostNs(stats), 120'000'000u);
-  stats.not_drawn = 1'000'000;
+  stats.not_sampled = 1'000'000;
   EXPECT_EQ(UnsampledMostNs(stats), 120'000'000u);
 }
 
@@ -112,14 +112,14 @@ TEST(RowErrorTest, AccuracyOfARecording) {
   NamedProfile& profile = fake.profile;
   const std::string sampled = "waits below 100 us sampled; ";
   EXPECT_EQ(Accuracy(profile), sampled + "times of rows above 1 % within ±5 % (standard error)")
-      << "the row of one draw has less";
+      << "the row of one has less";
   profile.rows[2].ns_variance = 0;
   EXPECT_EQ(Accuracy(profile), sampled + "none in rows above 1 % of the time");
   EXPECT_EQ(AccuracyText(profile, {}, 0), sampled + "no row has 1 % of the time");
   profile.rows[3].ns_variance = 0;
-  EXPECT_EQ(Accuracy(profile), sampled + "none drawn: at most 300 us more");
+  EXPECT_EQ(Accuracy(profile), sampled + "none sampled: at most 300 us more");
   EXPECT_TRUE(IsSample(profile));
-  profile.stats.not_drawn = 0;
+  profile.stats.not_sampled = 0;
   EXPECT_EQ(Accuracy(profile), "every wait recorded");
   EXPECT_FALSE(IsSample(profile));
 }
@@ -141,10 +141,11 @@ TEST(RowErrorTest, ARowOfOnePercentCounts) {
 
 TEST(RowErrorTest, TheLegendSaysWhatMarksMean) {
   FakeProfile fake = SampledProfile();
-  EXPECT_EQ(ErrorLegend(fake.profile),
-            "± standard error, ? of fewer than 10 draws; no ±, or no line: nothing sampled, at most 300 us more\n");
-  fake.profile.stats.not_drawn = 0;
-  EXPECT_EQ(ErrorLegend(fake.profile), "± standard error, ? of fewer than 10 draws\n");
+  EXPECT_EQ(
+      ErrorLegend(fake.profile),
+      "± standard error, ? of fewer than 10 sampled waits; no ±, or no line: nothing sampled, at most 300 us more\n");
+  fake.profile.stats.not_sampled = 0;
+  EXPECT_EQ(ErrorLegend(fake.profile), "± standard error, ? of fewer than 10 sampled waits\n");
   for (NamedRow& row : fake.profile.rows) row.ns_variance = 0;
   EXPECT_EQ(ErrorLegend(fake.profile), "");
 }

@@ -236,7 +236,7 @@ TEST(OtlpTest, AWindowWithoutSamplesTellsOfItself) {
       reader.Attributes(recording->attribute_indices())["pprof.profile.comment"],
       ::testing::StartsWith(
           "[offcpu recording 2, start 1790000000123456789, host: web1, accuracy: waits below 64.0 ms sampled; none "
-          "drawn: at most 192 ms more, counters: intervals 101, "));
+          "sampled: at most 192 ms more, counters: intervals 101, "));
   EXPECT_EQ(SumsOf(RequestsOf(empty))["lost/nanoseconds"], 1500);
 }
 

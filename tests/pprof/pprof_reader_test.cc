@@ -114,7 +114,7 @@ TEST(PprofReaderTest, FramesAreWhatTheWalkFound) {
     EXPECT_EQ(profile.rows[row].ns_error(), all.profile.rows[row].ns_error());
     EXPECT_EQ(ErrorOf(profile.rows[row], RowValue::kBlocked), ErrorOf(all.profile.rows[row], RowValue::kBlocked));
     EXPECT_EQ(ErrorOf(profile.rows[row], RowValue::kRunnable), ErrorOf(all.profile.rows[row], RowValue::kRunnable));
-    EXPECT_EQ(profile.rows[row].draws, all.profile.rows[row].draws);
+    EXPECT_EQ(profile.rows[row].sampled, all.profile.rows[row].sampled);
   }
   EXPECT_EQ(profile.user_stacks.size(), 5u);  // equal ones are one
 }
@@ -693,10 +693,10 @@ TEST(PprofReaderTest, ErrorsComeBack) {
   EXPECT_DOUBLE_EQ(both.ns_variance, 2 * one.ns_variance);
   EXPECT_DOUBLE_EQ(both.blocked_variance, 2 * one.blocked_variance);
   EXPECT_DOUBLE_EQ(both.runnable_variance, 2 * one.runnable_variance);
-  EXPECT_EQ(both.draws, 2 * one.draws);
+  EXPECT_EQ(both.sampled, 2 * one.sampled);
 }
 
-// The error of a part of the time is at most that of the whole then, and how many were drawn is not known.
+// The error of a part of the time is at most that of the whole then, and how many were sampled is not known.
 TEST(PprofReaderTest, OlderFilesTellLessOfErrors) {
   pb::Profile message;
   ASSERT_TRUE(

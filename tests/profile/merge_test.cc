@@ -287,7 +287,7 @@ TEST_F(MergeTest, StatisticsAreSums) {
   first.stats.complete_walks_by_source[3] = 9;
   first.stats.sample_ns = 50;
   first.stats.sample_most_ns = 60;
-  first.stats.not_drawn = 10;
+  first.stats.not_sampled = 10;
   first.stats.slept_throughout = 11;
   first.stats.own_programs_ns = 12;
   first.stats.own_process_ns = 13;
@@ -313,7 +313,7 @@ TEST_F(MergeTest, StatisticsAreSums) {
   second.stats.complete_walks_by_source[3] = 90;
   second.stats.sample_ns = 20;
   second.stats.sample_most_ns = 70;
-  second.stats.not_drawn = 100;
+  second.stats.not_sampled = 100;
   second.stats.slept_throughout = 4;
   second.stats.own_programs_ns = 120;
   second.stats.own_process_ns = 130;
@@ -341,7 +341,7 @@ TEST_F(MergeTest, StatisticsAreSums) {
   EXPECT_EQ(stats.processes, 1u);
   EXPECT_EQ(stats.sample_ns, 20u);
   EXPECT_EQ(stats.sample_most_ns, 70u);
-  EXPECT_EQ(stats.not_drawn, 110u);
+  EXPECT_EQ(stats.not_sampled, 110u);
   EXPECT_EQ(stats.slept_throughout, 4u) << "whoever slept through both slept through the second";
   EXPECT_EQ(stats.own_programs_ns, 132u);
   EXPECT_EQ(stats.own_process_ns, 143u);

@@ -30,7 +30,7 @@ TEST(RowSumsTest, ErrorsEndAtWhatASumMayBe) {
   EXPECT_EQ(RowSums({.ns_variance = 0x1p126}).ns_error(), kMostSum);
 }
 
-TEST(RowSumsTest, AWaitThatWasNotDrawnStandsForItself) {
+TEST(RowSumsTest, AWaitThatWasNotSampledStandsForItself) {
   const RowSums sums = RowSums::OfWait(300, 100, 0, 0);
   EXPECT_EQ(sums.count, 1u);
   EXPECT_EQ(sums.blocked_ns, 300u);
@@ -40,7 +40,7 @@ TEST(RowSumsTest, AWaitThatWasNotDrawnStandsForItself) {
 }
 
 TEST(RowSumsTest, AWaitOfASampleStandsForOthers) {
-  const RowSums sums = RowSums::OfWait(300, 100, 0, 1000);  // drawn with p = 0.4: it stands for 2.5 of its length
+  const RowSums sums = RowSums::OfWait(300, 100, 0, 1000);  // sampled with p = 0.4: it stands for 2.5 of its length
   EXPECT_EQ(sums.blocked_ns, 750u);
   EXPECT_EQ(sums.runnable_ns, 250u);
   EXPECT_EQ(sums.max_ns, 400u) << "there was none of 1000";
@@ -51,9 +51,9 @@ TEST(RowSumsTest, AWaitOfASampleStandsForOthers) {
   EXPECT_EQ(sums.ns_error(), 775u);
 }
 
-// What of an interval lies in another window is not in this one, and yet it was drawn for its whole length.
+// What of an interval lies in another window is not in this one, and yet it was sampled for its whole length.
 TEST(RowSumsTest, APartOfASampledWaitHasTheWeightOfTheWhole) {
-  const RowSums sums = RowSums::OfWait(60, 40, 400, 1000);  // drawn with p = 0.4
+  const RowSums sums = RowSums::OfWait(60, 40, 400, 1000);  // sampled with p = 0.4
   EXPECT_EQ(sums.blocked_ns, 150u);
   EXPECT_EQ(sums.runnable_ns, 100u);
   EXPECT_EQ(sums.max_ns, 100u);

@@ -95,7 +95,7 @@ struct RecordedProfile {
     for (size_t i = 1; i < stats.complete_walks_by_source.size(); ++i) stats.complete_walks_by_source[i] = 400 + i;
     stats.sample_ns = 50'000;
     stats.sample_most_ns = 64'000'000;
-    stats.not_drawn = 109;
+    stats.not_sampled = 109;
     stats.slept_throughout = 107;
     stats.capture_ns = 22'000'000;
     stats.own_programs_ns = 12'000'000;
@@ -164,7 +164,7 @@ struct RecordedProfile {
     all.profile.rows = {
         {{{server, 11, worker, pipe, reader, WaitKind::kSleeping, 0}, {2, 5'000'000, 1'499, 4'000'000}}},
         {{{server, 12, worker, pipe, reader, WaitKind::kSleeping, 0},
-          {40, 1'000'000, 2'000, 49'999, 0, 25, 2.6e9, 2.5e9, 1e6, 12}}},  // drawn
+          {40, 1'000'000, 2'000, 49'999, 0, 25, 2.6e9, 2.5e9, 1e6, 12}}},  // sampled
         {{{server, 12, worker, pipe, handler, WaitKind::kDisk, 0}, {1, 7, 0, 7}}},
         {{{server, 12, nameless, lost, budget, WaitKind::kOpen, 232}, {3, 0, 9, 4}}},
         {{{again, 11, worker, pipe, reader, WaitKind::kPreempted, kNoSystemCall}, {4, 0, 499, 100}}},

@@ -55,7 +55,7 @@ TEST(TimeBucketsTest, WhatEndsWithASecondIsOfThatSecond) {
 }
 
 // It lasted 2 s from 0.5 s on, and stands for ten times as much.
-TEST(TimeBucketsTest, WhatWasDrawnStandsForMoreWhereItWas) {
+TEST(TimeBucketsTest, WhatWasSampledStandsForMoreWhereItWas) {
   const RowSums sums = RowSums::OfWait(2 * kSecond, 0, 0, 20 * kSecond);
   const auto buckets = SpreadOver(Wait(2'500'000'000, 2 * kSecond, 0, sums));
   EXPECT_THAT(buckets, ElementsAre(BucketIs(0u, 5 * kSecond, 0u), BucketIs(1u, 10 * kSecond, 0u),

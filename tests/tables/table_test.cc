@@ -568,11 +568,11 @@ TEST_F(TableTest, TheSummarySaysHowAccurateTheTimesAre) {
                            "(standard error)\nuser walks"),
             std::string::npos)
       << Summary();
-  // Stacks of a few draws each, of which none has 1 % of the time, and a program that has.
+  // Stacks of a few sampled waits each, of which none has 1 % of the time, and a program that has.
   const uint32_t many = fake_.Process(30, "many");
   for (int i = 0; i < 4; ++i) {
     fake_.Row(many, 0, fake_.User({i % 2 == 0 ? "a" : "b", i < 2 ? "c" : "d"}), 0, 0);
-    static_cast<RowSums&>(fake_.profile.rows.back()) = DrawnWaits(3);
+    static_cast<RowSums&>(fake_.profile.rows.back()) = SampledWaits(3);
   }
   EXPECT_NE(Summary().find("times of rows above 1 % within ±25 % (standard error)\n"), std::string::npos) << Summary();
   fake_.profile.rows.resize(4);

@@ -41,7 +41,7 @@ TEST(TopHistoryTest, FiguresArePerSecondAndTheOldestComesFirst) {
   EXPECT_THAT(history.Of(Process(3, 0), RowValue::kOffCpu), ElementsAre(0, 0, 0));
 }
 
-// Nothing drawn is not nothing, if the process is one of whose waits only some are drawn, and then.
+// Nothing sampled is not nothing, if the process is one of whose waits only some are sampled, and then.
 TEST(TopHistoryTest, NothingSampledIsNotNothing) {
   TopHistory history;
   const auto add = [&history](uint64_t unsampled_most_ns, std::vector<TopProcess> processes) {
