@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Captures: the user registers and the top of the user stack, under the cookie of a stay in the kernel.
+ * Captures: the user registers and the top of the user stack, under the cookie of a kernel entry.
  *
- * Asked for once a stay and made by task work, when the thread is about to return to user mode and may take
- * page faults. While that is pending, later intervals of the thread carry the same cookie: it cannot have
- * been back in user mode in between. Where there is no task work, or its budget is spent, the resident part
- * of the stack is copied at once, under a cookie that names this one interval.
+ * Asked for once a kernel entry and made by task work, when the thread is about to return to user mode and
+ * may take page faults. While that is pending, later intervals of the thread carry the same cookie: it cannot
+ * have been back in user mode in between. Where there is no task work, or its budget is spent, the resident
+ * part of the stack is copied at once, under a cookie that names this one interval.
  */
 #ifndef OFFCPU_BPF_REQUEST_BPF_H_
 #define OFFCPU_BPF_REQUEST_BPF_H_

@@ -5,8 +5,8 @@
  * program of ours half done on its CPU: it shares nothing with them but what is atomic, and never takes a
  * lock that they could hold.
  *
- * A thread in user mode is in no stay before the interrupt, which begins one. One in the kernel is in a stay
- * already, whose cookie it has or gets.
+ * A thread in user mode is in no kernel entry before the interrupt, which begins one. One in the kernel is in
+ * a kernel entry already, whose cookie it has or gets.
  */
 #include "clock.bpf.h"
 #include "counters.bpf.h"
@@ -43,7 +43,8 @@ static __always_inline void send_sample(struct task_struct *task, __u64 now, __u
 }
 
 /* Each stands for milliseconds: its stack is worth as much as that of a long wait. In the code by which the
- * kernel is entered the user's registers may not have been stored yet: those of the stay before are there. */
+ * kernel is entered the user's registers may not have been stored yet: those of the kernel entry before are
+ * there. */
 static __always_inline void take_sample(void *ctx, struct task_struct *task, bool in_user, bool in_entry)
 {
 	__u64 now = scheduler_clock(task), kernel_stack = 0;

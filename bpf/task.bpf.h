@@ -56,8 +56,8 @@ struct task_state {
 	struct stamp stamp;	/* where it is not in the array, see stamp.bpf.h */
 	__u64 process_start_ns; /* see process_start_ns() */
 	struct numbers numbers; /* see tgid_of() */
-	/* Names the stay whose capture is pending; without task work, the wait that it left for, whose stack
-	 * was copied then; 0: none. */
+	/* Names the kernel entry whose capture is pending; without task work, the wait that it left for,
+	 * whose stack was copied then; 0: none. */
 	__u64 cookie;
 	__u64 left_stack; /* without task work: id of the user stack that it left with, as in user_side */
 	/* One more than the `switches` of the wait that was last listed for its length; 0: none was. */

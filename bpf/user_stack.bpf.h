@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * How the user stack of an event comes about: by the capture of the stay that is pending, by one that is
- * asked for now, or, where there is no task work or its budget is spent, by a copy at once, under a cookie
+ * How the user stack of an event comes about: by the capture of the kernel entry that is pending, by one that
+ * is asked for now, or, where there is no task work or its budget is spent, by a copy at once, under a cookie
  * that names this one interval.
  */
 #ifndef OFFCPU_BPF_USER_STACK_BPF_H_

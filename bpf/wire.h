@@ -419,7 +419,7 @@ WIRE_ASSERT(sizeof(struct wire_task) == 48);
 struct wire_thread {
 	struct wire_process process;
 	uint64_t switches; /* see wire_interval */
-	uint64_t cookie;   /* of its stay, if a capture is pending; 0: none */
+	uint64_t cookie;   /* of its kernel entry, if a capture is pending; 0: none */
 	/* The stamp of its last leaving, scheduler's clock. Frozen when recording ends; 0: none. */
 	uint64_t out_ns;
 	uint64_t out_run_delay;

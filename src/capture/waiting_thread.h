@@ -33,7 +33,7 @@ struct WaitingThread {
   // it has not run in between.
   uint64_t switches = 0;
   bool on_cpu = false;      // it runs, or is about to: it has no stacks then
-  uint64_t cookie = 0;      // of its stay, if a capture is pending
+  uint64_t cookie = 0;      // of its kernel entry, if a capture is pending
   uint64_t out_ns = 0;      // stamp of its last leaving, scheduler's clock; 0: none
   uint64_t off_cpu_ns = 0;  // for so long it has been off the CPU, without interrupts meanwhile; 0: not known
   WaitKind state = WaitKind::kOther;

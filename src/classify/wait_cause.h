@@ -50,7 +50,8 @@ std::string_view Name(WaitCause cause);
 // The name of the family, which is what the label `cause` of files has: "lock" for the first five, or the cause's own.
 std::string_view Family(WaitCause cause);
 
-// `kernel`: leaf first, empty if it is not known. In a stay without a system call the stack and the kind speak alone.
+// `kernel`: leaf first, empty if it is not known. In a kernel entry without a system call the stack and the kind speak
+// alone.
 WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> kernel);
 
 // The causes of a profile's rows; rows that share what decides share the work. It must outlive this.

@@ -73,7 +73,7 @@ inline constexpr std::array<RowLabelInfo, kRowLabelCount> kRowLabels = {{
      .name = "cause",
      .attribute = "offcpu.cause"},  // the family of the cause; told by the kind, the system call and the kernel stack
     {.label = RowLabel::kWait, .name = "wait", .attribute = "offcpu.wait"},  // the cause; told by the user stack, too
-    {.label = RowLabel::kSystemCall, .name = "syscall", .attribute = "offcpu.syscall"},  // of the stay
+    {.label = RowLabel::kSystemCall, .name = "syscall", .attribute = "offcpu.syscall"},  // of the kernel entry
     {.label = RowLabel::kIdle,
      .name = "idle",
      .attribute = "offcpu.idle"},  // the pattern of waiting for work that it matches

@@ -28,7 +28,7 @@ using Stretches = absl::InlinedVector<Stretch, 1>;
 struct Interval {
   ProfileRow row;                            // its user stack and its waker are the joiner's to find out
   bool has_user_stack = false;               // that of the row is known already: the next two say nothing
-  uint64_t cookie = 0;                       // the stay whose capture brings the user stack
+  uint64_t cookie = 0;                       // the kernel entry whose capture brings the user stack
   NoUserStack missing = NoUserStack::kNone;  // kNone iff `cookie` is not 0; else why there will be no capture
   std::vector<IntervalWaker> wakers;         // see WakerChain; empty: not known, or nobody had to end it
   Stretches when;

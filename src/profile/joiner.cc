@@ -7,11 +7,11 @@
 namespace offcpu {
 namespace {
 
-// What a list node and a map slot take, beside the stay itself.
-constexpr size_t kStayOverhead = 64;
+// What a list node and a map slot take, beside the kernel entry itself.
+constexpr size_t kEntryOverhead = 64;
 
-// How far back an interval looks for a row of its key. A stay that blocks in a loop repeats within a few stacks; a
-// bound keeps a stay of very many different ones from costing the square of their number.
+// How far back an interval looks for a row of its key. A kernel entry that blocks in a loop repeats within a few
+// stacks; a bound keeps a kernel entry of very many different ones from costing the square of their number.
 constexpr size_t kLookBack = 32;
 
 // Are they one row, and wait for the same? A stack that is not known yet is 0 in the key.
@@ -49,9 +49,9 @@ void VisitStacks(AnyInterval& interval, Visit visit) {
 Joiner::Joiner(const Limits& limits, StackTable& stacks, OffCpuTable& table)
     : limits_(limits), stacks_(stacks), table_(table) {}
 
-size_t Joiner::BytesOf(const Stay& stay) {
-  return sizeof(Stay) + kStayOverhead + stay.intervals.capacity() * sizeof(Interval) +
-         stay.wakers * sizeof(IntervalWaker) + stay.stretches * sizeof(Stretch);
+size_t Joiner::BytesOf(const KernelEntry& entry) {
+  return sizeof(KernelEntry) + kEntryOverhead + entry.intervals.capacity() * sizeof(Interval) +
+         entry.wakers * sizeof(IntervalWaker) + entry.stretches * sizeof(Stretch);
 }
 
 void Joiner::GiveUpMissing(Interval& interval) {
@@ -70,7 +70,7 @@ void Joiner::GiveUpMissing(Interval& interval) {
 void Joiner::Add(Interval interval) {
   GiveUpMissing(interval);
   Settle(std::move(interval));
-  while (!stays_.empty() && (stays_.size() > limits_.stays || bytes_ > limits_.bytes)) {
+  while (!entries_.empty() && (entries_.size() > limits_.kernel_entries || bytes_ > limits_.bytes)) {
     GiveUpOldest(NoUserStack::kOverload);
   }
 }
@@ -81,7 +81,7 @@ void Joiner::Settle(Interval&& interval) {
   VisitStacks(interval, [&unknown](uint64_t cookie, uint32_t) {
     if (unknown == 0) unknown = cookie;
   });
-  if (unknown != 0) return Wait(std::move(interval), FindOrAddStay(unknown));
+  if (unknown != 0) return Wait(std::move(interval), FindOrAddEntry(unknown));
   if (!interval.wakers.empty()) {
     WakerChain chain;
     for (const IntervalWaker& waker : interval.wakers) chain.push_back(waker.in_profile);
@@ -90,36 +90,36 @@ void Joiner::Settle(Interval&& interval) {
   table_.Add(row, interval.when);
 }
 
-Joiner::Stay& Joiner::FindOrAddStay(uint64_t cookie) {
-  auto [it, inserted] = stay_by_cookie_.try_emplace(cookie);
+Joiner::KernelEntry& Joiner::FindOrAddEntry(uint64_t cookie) {
+  auto [it, inserted] = entry_by_cookie_.try_emplace(cookie);
   if (inserted) {
-    stays_.push_back({.cookie = cookie, .touched_ns = now_ns_, .intervals = {}, .wakers = 0, .stretches = 0});
-    it->second = std::prev(stays_.end());
-    bytes_ += BytesOf(stays_.back());
+    entries_.push_back({.cookie = cookie, .touched_ns = now_ns_, .intervals = {}, .wakers = 0, .stretches = 0});
+    it->second = std::prev(entries_.end());
+    bytes_ += BytesOf(entries_.back());
   } else {
-    stays_.splice(stays_.end(), stays_, it->second);
+    entries_.splice(entries_.end(), entries_, it->second);
     it->second->touched_ns = now_ns_;
   }
-  return stays_.back();
+  return entries_.back();
 }
 
-void Joiner::Wait(Interval&& interval, Stay& stay) {
-  std::vector<Interval>& waiting = stay.intervals;
+void Joiner::Wait(Interval&& interval, KernelEntry& entry) {
+  std::vector<Interval>& waiting = entry.intervals;
   const auto look_back = waiting.rbegin() + static_cast<ptrdiff_t>(std::min(waiting.size(), kLookBack));
   const auto same = std::find_if(waiting.rbegin(), look_back,
                                  [&interval](const Interval& other) { return SameKey(interval, other); });
-  bytes_ -= BytesOf(stay);
+  bytes_ -= BytesOf(entry);
   if (same != look_back) {
     same->row.Add(interval.row);
-    stay.stretches += AddStretches(interval.when, table_.bucket_ns(), same->when);
-    bytes_ += BytesOf(stay);
+    entry.stretches += AddStretches(interval.when, table_.bucket_ns(), same->when);
+    bytes_ += BytesOf(entry);
     return;
   }
-  Want(interval, stay.cookie);
-  stay.wakers += interval.wakers.size();
-  stay.stretches += interval.when.size();
+  Want(interval, entry.cookie);
+  entry.wakers += interval.wakers.size();
+  entry.stretches += interval.when.size();
   waiting.push_back(std::move(interval));
-  bytes_ += BytesOf(stay);
+  bytes_ += BytesOf(entry);
 }
 
 void Joiner::Want(const Interval& interval, uint64_t waits_for) {
@@ -146,16 +146,16 @@ void Joiner::TakeWanted(Interval& interval, uint64_t waited_for) {
 void Joiner::Resolve(uint64_t cookie, uint32_t user_stack) {
   const auto wanted = wanted_.find(cookie);
   if (wanted != wanted_.end() && !wanted->second.user_stack.has_value()) wanted->second.user_stack = user_stack;
-  const auto stay = stay_by_cookie_.find(cookie);
-  if (stay != stay_by_cookie_.end()) Release(stay->second, user_stack);
+  const auto entry = entry_by_cookie_.find(cookie);
+  if (entry != entry_by_cookie_.end()) Release(entry->second, user_stack);
 }
 
-void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack) {
-  const uint64_t waited_for = stay->cookie;
-  bytes_ -= BytesOf(*stay);
-  std::vector<Interval> intervals = std::move(stay->intervals);
-  stay_by_cookie_.erase(waited_for);
-  stays_.erase(stay);
+void Joiner::Release(std::list<KernelEntry>::iterator entry, uint32_t user_stack) {
+  const uint64_t waited_for = entry->cookie;
+  bytes_ -= BytesOf(*entry);
+  std::vector<Interval> intervals = std::move(entry->intervals);
+  entry_by_cookie_.erase(waited_for);
+  entries_.erase(entry);
   for (Interval& interval : intervals) {
     TakeWanted(interval, waited_for);
     VisitStacks(interval, [&](uint64_t& cookie, uint32_t& stack) {
@@ -167,15 +167,15 @@ void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack) {
   }
 }
 
-void Joiner::GiveUpOldest(NoUserStack reason) { Release(stays_.begin(), stacks_.InternMissing(reason)); }
+void Joiner::GiveUpOldest(NoUserStack reason) { Release(entries_.begin(), stacks_.InternMissing(reason)); }
 
 void Joiner::Advance(uint64_t now_ns, NoUserStack reason) {
   now_ns_ = std::max(now_ns_, now_ns);
-  while (!stays_.empty() && now_ns_ - stays_.front().touched_ns > limits_.wait_ns) GiveUpOldest(reason);
+  while (!entries_.empty() && now_ns_ - entries_.front().touched_ns > limits_.wait_ns) GiveUpOldest(reason);
 }
 
 void Joiner::Flush(NoUserStack reason) {
-  while (!stays_.empty()) GiveUpOldest(reason);
+  while (!entries_.empty()) GiveUpOldest(reason);
 }
 
 }  // namespace offcpu

@@ -1,7 +1,7 @@
-// The room in which intervals wait for the user stacks of their stays. An interval waits under its cookie; the outcome
-// of that cookie releases all that wait. Who is known to have ended the interval has a stay of its own: the interval
-// waits under one cookie at a time until it has the stacks of all. Every interval reaches the table exactly once, with
-// its stacks or with the reasons why it has none.
+// The room in which intervals wait for the user stacks of their kernel entries. An interval waits under its cookie; the
+// outcome of that cookie releases all that wait. Who is known to have ended the interval has a kernel entry of its own:
+// the interval waits under one cookie at a time until it has the stacks of all. Every interval reaches the table
+// exactly once, with its stacks or with the reasons why it has none.
 //
 // Waiting is bounded in stays, in bytes and in time; time is what the caller says in Advance, and does not move
 // otherwise. One thread; no locks, no I/O. Remembers no outcome for intervals to come: an interval that is added must
@@ -25,9 +25,9 @@ namespace offcpu {
 class Joiner {
  public:
   struct Limits {
-    size_t stays = 1u << 17;            // that wait at one time
+    size_t kernel_entries = 1u << 17;   // that wait at one time
     size_t bytes = 64u << 20;           // that they take
-    uint64_t wait_ns = 10'000'000'000;  // after the last interval of a stay
+    uint64_t wait_ns = 10'000'000'000;  // after the last interval of a kernel entry
   };
 
   // Both tables must outlive the joiner.
@@ -46,13 +46,13 @@ class Joiner {
   void Flush(NoUserStack reason = NoUserStack::kPending);
 
   // Also by an interval that waits for another one first.
-  bool IsWaitedFor(uint64_t cookie) const { return stay_by_cookie_.contains(cookie) || wanted_.contains(cookie); }
+  bool IsWaitedFor(uint64_t cookie) const { return entry_by_cookie_.contains(cookie) || wanted_.contains(cookie); }
 
-  size_t waiting_stays() const { return stays_.size(); }
+  size_t waiting_entries() const { return entries_.size(); }
   size_t waiting_bytes() const { return bytes_; }
 
  private:
-  struct Stay {
+  struct KernelEntry {
     uint64_t cookie;
     uint64_t touched_ns;
     std::vector<Interval> intervals;  // those of one key are added up: they would be one row anyway
@@ -65,18 +65,18 @@ class Joiner {
     std::optional<uint32_t> user_stack;  // its outcome, if that came meanwhile
   };
 
-  static size_t BytesOf(const Stay& stay);
-  Stay& FindOrAddStay(uint64_t cookie);
+  static size_t BytesOf(const KernelEntry& entry);
+  KernelEntry& FindOrAddEntry(uint64_t cookie);
   // Gives it the reasons why stacks will not come in place of those stacks.
   void GiveUpMissing(Interval& interval);
   // Into the table if all of its stacks are known, else it waits.
   void Settle(Interval&& interval);
-  void Wait(Interval&& interval, Stay& stay);
+  void Wait(Interval&& interval, KernelEntry& entry);
   // The interval waits for `waits_for`, and wants its other cookies too.
   void Want(const Interval& interval, uint64_t waits_for);
   // It waits for `waited_for` no more. Takes the outcomes of the others that came meanwhile.
   void TakeWanted(Interval& interval, uint64_t waited_for);
-  void Release(std::list<Stay>::iterator stay, uint32_t user_stack);
+  void Release(std::list<KernelEntry>::iterator entry, uint32_t user_stack);
   void GiveUpOldest(NoUserStack reason);
 
   Limits limits_;
@@ -84,8 +84,8 @@ class Joiner {
   OffCpuTable& table_;
   uint64_t now_ns_ = 0;
   size_t bytes_ = 0;
-  std::list<Stay> stays_;  // by touched_ns
-  absl::flat_hash_map<uint64_t, std::list<Stay>::iterator> stay_by_cookie_;
+  std::list<KernelEntry> entries_;  // by touched_ns
+  absl::flat_hash_map<uint64_t, std::list<KernelEntry>::iterator> entry_by_cookie_;
   absl::flat_hash_map<uint64_t, Wanted> wanted_;  // by cookie
 };
 

@@ -43,7 +43,7 @@ struct RowKey {
   uint32_t kernel_stack = 0;
   uint32_t user_stack = 0;
   WaitKind kind = WaitKind::kSleeping;
-  int32_t syscall = kNoSystemCall;  // of the stay
+  int32_t syscall = kNoSystemCall;  // of the kernel entry
   uint32_t waker = 0;               // index into Profile::wakers, plus 1; 0: not known, or nobody had to
   uint32_t control_group = 0;       // of the thread; as of wakers
 

@@ -27,7 +27,7 @@ LiveWait* LiveWaits::Begin(const WaitingThread& thread) {
   wait = LiveWait();
   wait.process = thread.process;
   wait.switches = thread.switches;
-  // While a capture is pending all waits of the stay have its cookie, and this stack is theirs too.
+  // While a capture is pending all waits of the kernel entry have its cookie, and this stack is theirs too.
   wait.cookie = thread.cookie != 0 ? thread.cookie : kNoCpu | ++cookies_;
   wait.window = windows_;
   tid_of_cookie_.insert_or_assign(wait.cookie, thread.tid);

@@ -2,18 +2,19 @@
 // others report to it and ask it, and it calls nobody back.
 //
 // A stack comes under one of three names, and each name is looked up in one place:
-// * the cookie of a stay: a capture, or the reason why there is none, is its outcome. The first one stays.
+// * the cookie of a kernel entry: a capture, or the reason why there is none, is its outcome. The first one stays.
 // * the wait, a thread and the number of its switches, if the stack was read from outside (live_waits.h). It goes the
-//   way of a capture, under a cookie of the wait. If the wait ends before it is read, the capture of its stay brings
-//   the stack of both cookies.
+//   way of a capture, under a cookie of the wait. If the wait ends before it is read, the capture of its kernel entry
+//   brings the stack of both cookies.
 // * the id of a walk that a BPF program has made (known_stacks.h). There is no cookie then.
 //
 // The lifetime of an outcome: it begins when its capture is walked, when the capture fails, or when it is given up. It
-// answers intervals and samples that come after it: those of the same stay that another ring brought later, those of
-// another window, and those whose threads the stay's thread has woken. It does not end with a window, because a stay
-// may have intervals on both sides of a cut. It is forgotten when it is as old as Limits says, or when newer ones take
-// its room; an interval that comes even later waits in vain, and says so. For a wait that goes on, a stack that comes
-// after a reason counts, and is kept as long as the wait is known, whatever becomes of the outcome of its cookie.
+// answers intervals and samples that come after it: those of the same kernel entry that another ring brought later,
+// those of another window, and those whose threads the thread of the kernel entry has woken. It does not end with a
+// window, because a kernel entry may have intervals on both sides of a cut. It is forgotten when it is as old as Limits
+// says, or when newer ones take its room; an interval that comes even later waits in vain, and says so. For a wait that
+// goes on, a stack that comes after a reason counts, and is kept as long as the wait is known, whatever becomes of the
+// outcome of its cookie.
 //
 // What waits for an outcome waits in the windows (joiner.h). They get new outcomes as news, in the order in which these
 // came: see WindowBook::TakeInNews.

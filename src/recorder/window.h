@@ -28,7 +28,7 @@ struct WindowConfig {
   uint64_t oncpu_period_ns = 0;        // what an on-CPU sample stands for
   bool per_thread = false;             // rows tell the threads of a process apart
   uint64_t bucket_ns = 1'000'000'000;  // see RecordConfig
-  uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
+  uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a kernel entry may last long
 };
 
 class Window {
@@ -47,7 +47,7 @@ class Window {
   // Gives an outcome that came to those that wait for it.
   void TakeIn(const StackNews& news);
   // No interval waits for its user stack.
-  bool has_all_stacks() const { return joiner_.waiting_stays() == 0; }
+  bool has_all_stacks() const { return joiner_.waiting_entries() == 0; }
   void Advance(uint64_t now_ns) { joiner_.Advance(now_ns); }
 
   // Define a stack that this window uses, or will use. See StackTable.

@@ -31,7 +31,7 @@ struct WindowBookConfig {
   OpenWaitsConfig open_waits;
   size_t kernel_stacks = 1 << 16;  // of which the frames are known
   // That a window which has been cut waits for stacks: a snapshot of a process comes to an end in a second, and another
-  // one for a stack of its threads. A stay in the kernel that lasts longer may last for ever.
+  // one for a stack of its threads. A kernel entry that lasts longer may last for ever.
   uint64_t close_ns = 2'000'000'000;
 };
 

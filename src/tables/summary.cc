@@ -217,7 +217,7 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
   if (hide_idle) WriteHidden(profile, shown, sink);
   WriteStackShares(profile, kMostGaps, sink);
   WriteClocks(stats, sink);
-  sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d stays\n",
+  sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d kernel entries\n",
                        Stacks(profile, &ProfileRow::user_stack), Stacks(profile, &ProfileRow::kernel_stack),
                        stats.captures, stats.cookies));
   if (stats.walked_at_switch != 0) {

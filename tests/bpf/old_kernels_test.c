@@ -129,7 +129,7 @@ TEST(OldKernelCapture, TaskWorkIsRefused)
 	EXPECT_EQ(host_count(&requests), 0);
 }
 
-/* Each wait has its own: what is noted with the thread proves no stay. */
+/* Each wait has its own: what is noted with the thread proves no kernel entry. */
 TEST(OldKernelCapture, CookieIsOfOneEvent)
 {
 	struct task_struct *task = new_captured(7);

@@ -75,7 +75,7 @@ TEST(Sample, ThreadInTheKernelHasBoth)
 	EXPECT_EQ(stack->frames[1], 0x9100);
 }
 
-/* Its registers may still be those of the stay before. */
+/* Its registers may still be those of the kernel entry before. */
 TEST(Sample, ThreadInTheCodeOfTheKernelsEntryHasNoUserSide)
 {
 	const struct wire_sample *sent;
@@ -137,7 +137,7 @@ TEST(Sample, AsksForItsUserStack)
 	EXPECT_EQ(sent->cookie, 1ULL << 48 | 1ULL << 46 | 1);
 	EXPECT_EQ(sent->no_user, WIRE_USER_PENDING);
 	EXPECT_EQ(host_count(&requests), 1);
-	/* It stays the cookie of the stay. */
+	/* It stays the cookie of the kernel entry. */
 	EXPECT_EQ(sample_at(0x9000, KERNEL_CS)->cookie, sent->cookie);
 	EXPECT_EQ(host_count(&requests), 1);
 	EXPECT_EQ(((struct task_state *)host_value(&tasks, task, 0))->cookie, sent->cookie);

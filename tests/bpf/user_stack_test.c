@@ -25,7 +25,7 @@ TEST(UserSide, IsACaptureThatIsAskedFor)
 	EXPECT_EQ(host_records(&captures), 0);
 }
 
-/* One is pending a stay: events of all contexts have its cookie, and nothing is paid for them. */
+/* One is pending at a kernel entry: events of all contexts have its cookie, and nothing is paid for them. */
 TEST(UserSide, IsOneCaptureAStay)
 {
 	struct task_struct *task = new_captured(7);

@@ -1,6 +1,6 @@
-// User stacks that the BPF programs walk at switches: each is what the capture of the same stay says, in programs that
-// wait in many ways, change their code, and go instruction by instruction; most waits need no capture then; and what is
-// recorded is what captures alone record.
+// User stacks that the BPF programs walk at switches: each is what the capture of the same kernel entry says, in
+// programs that wait in many ways, change their code, and go instruction by instruction; most waits need no capture
+// then; and what is recorded is what captures alone record.
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>

@@ -21,7 +21,7 @@ using Found = std::map<std::pair<uint32_t, uint32_t>, uint64_t>;  // (process, u
 
 class JoinerTest : public ::testing::Test {
  protected:
-  static constexpr Joiner::Limits kLimits = {.stays = 100, .bytes = 1u << 20, .wait_ns = 1000};
+  static constexpr Joiner::Limits kLimits = {.kernel_entries = 100, .bytes = 1u << 20, .wait_ns = 1000};
 
   void Limit(const Joiner::Limits& limits) { joiner_.emplace(limits, stacks_, table_); }
 
@@ -82,7 +82,7 @@ TEST_F(JoinerTest, AnOutcomeServesThoseThatWaitAndNoneThatComeLater) {
   joiner_->Resolve(6, stack);
   EXPECT_FALSE(joiner_->IsWaitedFor(5));
   for (const uint64_t cookie : {5, 6}) joiner_->Add(Wait(cookie, 10));
-  EXPECT_EQ(joiner_->waiting_stays(), 2u);
+  EXPECT_EQ(joiner_->waiting_entries(), 2u);
   joiner_->Flush();
   const uint32_t pending = Missing(NoUserStack::kPending);
   EXPECT_EQ(Finish(), (Found{{{5, stack}, 11}, {{5, pending}, 11}, {{6, pending}, 11}}));
@@ -94,7 +94,7 @@ TEST_F(JoinerTest, WhatIsKnownDoesNotWait) {
   interval.row.user_stack = stack;
   interval.has_user_stack = true;
   joiner_->Add(interval);
-  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(joiner_->waiting_entries(), 0u);
   EXPECT_EQ(Finish(), (Found{{{0, stack}, 11}}));
 }
 
@@ -105,7 +105,7 @@ TEST_F(JoinerTest, WithoutACookieThereIsNothingToWaitFor) {
   joiner_->Add(Wait(0, 20));  // no reason either: the sender broke its word
   joiner_->Resolve(0, Stack(1));
   joiner_->Add(Wait(0, 30));
-  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(joiner_->waiting_entries(), 0u);
   EXPECT_EQ(Finish(), (Found{{{0, Missing(NoUserStack::kBudget)}, 11}, {{0, Missing(NoUserStack::kLost)}, 52}}));
 }
 
@@ -121,9 +121,9 @@ TEST_F(JoinerTest, WaitingEndsAfterItsTimeAndNotBefore) {
   joiner_->Advance(5000);
   joiner_->Add(Wait(5, 10));
   joiner_->Advance(6000);
-  EXPECT_EQ(joiner_->waiting_stays(), 1u);
+  EXPECT_EQ(joiner_->waiting_entries(), 1u);
   joiner_->Advance(6001);
-  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(joiner_->waiting_entries(), 0u);
   EXPECT_EQ(joiner_->waiting_bytes(), 0u);
   EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kLost)}, 11}}));
 }
@@ -136,14 +136,14 @@ TEST_F(JoinerTest, TheCallerNamesTheReasonOfExpiryAndFlush) {
   EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kOverload)}, 11}, {{6, Missing(NoUserStack::kGone)}, 11}}));
 }
 
-// A new interval under a cookie proves that the thread is still in its stay, so its capture can still come.
+// A new interval under a cookie proves that the thread is still in its kernel entry, so its capture can still come.
 TEST_F(JoinerTest, EachIntervalOfAStayRenewsItsTime) {
   joiner_->Add(Wait(5, 10));
   joiner_->Add(Wait(6, 10));
   joiner_->Advance(900);
   joiner_->Add(Wait(5, 10));
   joiner_->Advance(1900);
-  EXPECT_EQ(joiner_->waiting_stays(), 1u);
+  EXPECT_EQ(joiner_->waiting_entries(), 1u);
   uint32_t stack = Stack(1);
   joiner_->Resolve(5, stack);
   EXPECT_EQ(Finish(), (Found{{{5, stack}, 22}, {{6, Missing(NoUserStack::kLost)}, 11}}));
@@ -154,29 +154,29 @@ TEST_F(JoinerTest, TimeDoesNotGoBack) {
   joiner_->Advance(1);
   joiner_->Add(Wait(5, 10));
   joiner_->Advance(6000);
-  EXPECT_EQ(joiner_->waiting_stays(), 1u);
+  EXPECT_EQ(joiner_->waiting_entries(), 1u);
 }
 
 TEST_F(JoinerTest, TheOldestStayMakesRoom) {
-  Limit({.stays = 2, .bytes = 1u << 20, .wait_ns = 1000});
+  Limit({.kernel_entries = 2, .bytes = 1u << 20, .wait_ns = 1000});
   joiner_->Add(Wait(5, 10));
   joiner_->Add(Wait(6, 10));
-  EXPECT_EQ(joiner_->waiting_stays(), 2u);
+  EXPECT_EQ(joiner_->waiting_entries(), 2u);
   joiner_->Add(Wait(5, 10));  // 6 is now the oldest
   joiner_->Add(Wait(7, 10));
-  EXPECT_EQ(joiner_->waiting_stays(), 2u);
+  EXPECT_EQ(joiner_->waiting_entries(), 2u);
   joiner_->Flush();
   uint32_t pending = Missing(NoUserStack::kPending);
   EXPECT_EQ(Finish(), (Found{{{5, pending}, 22}, {{6, Missing(NoUserStack::kOverload)}, 11}, {{7, pending}, 11}}));
 }
 
 TEST_F(JoinerTest, BytesAreBoundedAndGivenBack) {
-  Limit({.stays = 1000, .bytes = 10000, .wait_ns = 1000});
+  Limit({.kernel_entries = 1000, .bytes = 10000, .wait_ns = 1000});
   for (uint64_t cookie = 1; cookie <= 500; ++cookie) {
     joiner_->Add(Wait(cookie, 10));
     EXPECT_LE(joiner_->waiting_bytes(), 10000u);
   }
-  const size_t waiting = joiner_->waiting_stays();
+  const size_t waiting = joiner_->waiting_entries();
   EXPECT_GT(waiting, 10u);
   joiner_->Flush();
   EXPECT_EQ(joiner_->waiting_bytes(), 0u);
@@ -187,13 +187,13 @@ TEST_F(JoinerTest, BytesAreBoundedAndGivenBack) {
 }
 
 TEST_F(JoinerTest, NoRoomAtAllStillKeepsTheTime) {
-  Limit({.stays = 0, .bytes = 0, .wait_ns = 0});
+  Limit({.kernel_entries = 0, .bytes = 0, .wait_ns = 0});
   joiner_->Add(Wait(5, 10));
-  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(joiner_->waiting_entries(), 0u);
   EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kOverload)}, 11}}));
 }
 
-TEST_F(JoinerTest, AStayThatBlocksInALoopTakesNoMoreRoom) {
+TEST_F(JoinerTest, AKernelEntryThatBlocksInALoopTakesNoMoreRoom) {
   for (uint32_t kernel : {0u, 1u, 2u}) joiner_->Add(Wait(5, 10, stacks_.InternKernel(kernel)));
   size_t bytes = joiner_->waiting_bytes();
   for (int i = 0; i < 1000; ++i) joiner_->Add(Wait(5, 10, stacks_.InternKernel(static_cast<uint64_t>(i % 3))));
@@ -204,7 +204,7 @@ TEST_F(JoinerTest, AStayThatBlocksInALoopTakesNoMoreRoom) {
   EXPECT_EQ(Finish(), (Found{{{5, stack}, 1003 * 11}}));
 }
 
-TEST_F(JoinerTest, AStayOfVeryManyKernelStacksKeepsEach) {
+TEST_F(JoinerTest, AKernelEntryOfVeryManyKernelStacksKeepsEach) {
   for (uint64_t kernel = 0; kernel < 200; ++kernel) {
     uint32_t index = stacks_.InternKernel(kernel);
     joiner_->Add(Wait(5, 10, index));
@@ -275,7 +275,7 @@ TEST_F(JoinerWakersTest, AnIntervalWaitsForAllOfItsStacks) {
         EXPECT_TRUE(joiner.IsWaitedFor(5 + index));
         joiner.Resolve(5 + index, index_of(index));
       }
-      EXPECT_EQ(joiner.waiting_stays(), 0u);
+      EXPECT_EQ(joiner.waiting_entries(), 0u);
       EXPECT_EQ(joiner.waiting_bytes(), 0u);
       stack_table.InternKernel(0);
       const Profile profile = table.Finish(stack_table, {});
@@ -290,7 +290,7 @@ TEST_F(JoinerWakersTest, AnIntervalWaitsForAllOfItsStacks) {
   }
 }
 
-TEST_F(JoinerWakersTest, OneStayMayBeInTwoPlaces) {
+TEST_F(JoinerWakersTest, OneKernelEntryMayBeInTwoPlaces) {
   const uint32_t own = Stack(1);
   const uint32_t waker = Stack(2);
   joiner_->Add(Woken(5, {6, 5, 6}));
@@ -308,7 +308,7 @@ TEST_F(JoinerWakersTest, WhatDoesNotComeIsMissingByItself) {
   joiner_->Resolve(7, last);
   EXPECT_EQ(table_.rows(), 0u);
   joiner_->Advance(1001);
-  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(joiner_->waiting_entries(), 0u);
   EXPECT_EQ(FinishOne(), (std::vector<uint32_t>{own, Missing(NoUserStack::kLost), last}));
 }
 
@@ -319,7 +319,7 @@ TEST_F(JoinerWakersTest, AnOutcomeThatIsWantedIsKeptAsLongAsItIs) {
   joiner_->Resolve(6, Stack(3));  // the first one stays
   for (uint64_t now = 900; now < 9000; now += 900) {
     joiner_->Advance(now);
-    joiner_->Add(Wait(5, 1));  // its stay goes on
+    joiner_->Add(Wait(5, 1));  // its kernel entry goes on
   }
   joiner_->Resolve(5, Stack(1));
   EXPECT_FALSE(joiner_->IsWaitedFor(6));
@@ -333,9 +333,9 @@ TEST_F(JoinerWakersTest, FlushAndNoRoomKeepTheTime) {
   joiner_->Add(Woken(5, {6, 7}));
   joiner_->Flush();
   const uint32_t pending = Missing(NoUserStack::kPending);
-  Limit({.stays = 0, .bytes = 0, .wait_ns = 1000});
+  Limit({.kernel_entries = 0, .bytes = 0, .wait_ns = 1000});
   joiner_->Add(Woken(15, {6, 7}));
-  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(joiner_->waiting_entries(), 0u);
   EXPECT_EQ(joiner_->waiting_bytes(), 0u);
   EXPECT_EQ(Finish(), (Found{{{5, pending}, 10}, {{15, Missing(NoUserStack::kOverload)}, 10}}));
 }
@@ -375,9 +375,9 @@ TEST_P(RandomJoinerTest, SumInIsSumOut) {
   using Key = std::tuple<uint64_t, uint32_t, WaitKind, int32_t>;  // cookie, kernel stack, kind, system call
   auto [seed, tight] = GetParam();
   if (tight) {
-    Limit({.stays = 8, .bytes = kTightBytes, .wait_ns = 50});
+    Limit({.kernel_entries = 8, .bytes = kTightBytes, .wait_ns = 50});
   } else {
-    Limit({.stays = 10000, .bytes = 64u << 20, .wait_ns = 1u << 30});
+    Limit({.kernel_entries = 10000, .bytes = 64u << 20, .wait_ns = 1u << 30});
   }
   std::mt19937 random(seed);
   auto draw = [&](uint64_t limit) { return random() % limit; };
@@ -440,7 +440,7 @@ TEST_P(RandomJoinerTest, SumInIsSumOut) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomJoinerTest, ::testing::Combine(::testing::Range(1u, 21u), ::testing::Bool()));
 
-// A stay that blocks again and again: what lies in one second is one stretch, and all of it keeps its place.
+// A kernel entry that blocks again and again: what lies in one second is one stretch, and all of it keeps its place.
 TEST_F(JoinerTest, WaitsThatAreAddedUpKeepTheirTimes) {
   const uint32_t stack = Stack(1);
   for (uint64_t i = 1; i <= 40; ++i) {  // of 0.1 s each, a quarter of a second apart

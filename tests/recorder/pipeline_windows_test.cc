@@ -378,7 +378,7 @@ TEST_F(WindowsTest, AnExecBetweenWindowsMakesAnotherProcess) {
   EXPECT_EQ(pipeline_->kept().targets, 1u) << "of the program that is gone";
 }
 
-TEST_F(WindowsTest, AStayOverACutIsWalkedOnce) {
+TEST_F(WindowsTest, AKernelEntryOverACutIsWalkedOnce) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   const AWait first_wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 200, .end_ns = kStart + 200};
   const AWait second_wait = {
@@ -401,7 +401,7 @@ TEST_F(WindowsTest, AStayOverACutIsWalkedOnce) {
   EXPECT_THAT(NsByThread(second), ElementsAre(Pair(7, 100u)));
 }
 
-// Rings are drained one after the other, so that a capture may be ahead of an interval of its stay.
+// Rings are drained one after the other, so that a capture may be ahead of an interval of its kernel entry.
 TEST_F(WindowsTest, ASampleHasTheStackOfTheIntervalsOfItsStay) {
   config_.windows.window.oncpu_period_ns = 10;
   Make(config_);
@@ -499,7 +499,7 @@ TEST_F(WindowsTest, WakersOutsideOfThePidNamespaceAreOneProcess) {
   EXPECT_EQ(processes_->snapshots_taken(0), 0);
 }
 
-TEST_F(WindowsTest, AStayThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
+TEST_F(WindowsTest, AKernelEntryThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 400, .end_ns = kStart + 400};
   Cut(kStart + 300, {Running(7)});

@@ -97,14 +97,14 @@ TEST_F(WindowBookTest, AWaitForACpuCountsInTheWindowThatItEndsIn) {
   EXPECT_EQ(last.stats.run_queue.ns, 60'000u);
 }
 
-// The first interval of a stay was in the window before, and so was the outcome.
+// The first interval of a kernel entry was in the window before, and so was the outcome.
 TEST_F(WindowBookTest, AnOutcomeFromBeforeTheCutServesTheNextWindow) {
   book_.Add(EndingAt(kCutNs - 100, 50, 1));
   Resolve(1);
   book_.Cut(kCutNs);
   book_.Add(EndingAt(kCutNs + 300, 100, 1));
   book_.TakeClosed({}, {});
-  book_.Add(EndingAt(kCutNs + 500, 100, 1));  // of the same stay
+  book_.Add(EndingAt(kCutNs + 500, 100, 1));  // of the same kernel entry
   const Profile last = book_.Finish({}, {});
   ASSERT_THAT(last.rows, SizeIs(1));
   EXPECT_EQ(last.rows[0].count, 2u);

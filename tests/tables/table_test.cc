@@ -422,7 +422,7 @@ TEST_F(TableTest, TheSummaryCountsWalksAndLosses) {
   stats.losses = {{"no user stack: budget", 12, 1'200'000}, {"row table full", 3, 0}};
   EXPECT_EQ(Summary(),
             "recorded      10.0 s: 5000 intervals of 3 processes, 0 rows\n"
-            "stacks        0 user, 0 kernel; 790 captures for 800 stays\n"
+            "stacks        0 user, 0 kernel; 790 captures for 800 kernel entries\n"
             "accuracy      every wait recorded\n"
             "asleep        7 threads slept through the whole recording\n"
             "user walks    1000, complete 98.0 % (sframe 5.0 %, eh_frame 90.0 %, mixed 3.0 %)\n"
@@ -520,7 +520,7 @@ TEST_F(TableTest, TheSummarySaysWhatRecordingHasCost) {
 TEST_F(TableTest, AnEmptyRecordingLostNothing) {
   EXPECT_EQ(Summary(),
             "recorded      0 ns: 0 intervals of 0 processes, 0 rows\n"
-            "stacks        0 user, 0 kernel; 0 captures for 0 stays\n"
+            "stacks        0 user, 0 kernel; 0 captures for 0 kernel entries\n"
             "accuracy      every wait recorded\n"
             "user walks    0, complete 0.0 %\n"
             "lost          nothing\n");
