@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/programs.h"
+#include "bpf_programs/programs.h"
 #include "offcpu/doctor_report.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"

@@ -7,8 +7,8 @@
 
 #include <vector>
 
+#include "bpf_programs/checks.h"
 #include "bytes/byte_sink.h"
-#include "capture/checks.h"
 
 namespace offcpu {
 

@@ -17,10 +17,10 @@
 #include "offcpu/outputs.h"
 #include "offcpu/sframe_report.h"
 #include "offcpu/verb.h"
+#include "os/regular_file.h"
 #include "process/address_space.h"
 #include "process/elf/file_image.h"
 #include "process/module_cache.h"
-#include "process/regular_file.h"
 #include "recorder/operands.h"
 
 namespace offcpu {

@@ -24,7 +24,7 @@
 #include "daemon/service.h"
 #include "daemon/window_export.h"
 #include "offcpud/record_from_config.h"
-#include "process/reader_pool.h"
+#include "os/reader_pool.h"
 #include "recorder/recorder.h"
 
 namespace {

@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "process/owned_fd.h"
-#include "process/regular_file.h"
+#include "os/owned_fd.h"
+#include "os/regular_file.h"
 
 namespace offcpu {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "classify/idle.h"
 #include "classify/wait_cause.h"
-#include "process/start_thread.h"
+#include "os/start_thread.h"
 #include "profile/losses.h"
 #include "profile/merge.h"
 

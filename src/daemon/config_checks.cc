@@ -7,7 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "capture/glob.h"
+#include "bpf_programs/glob.h"
 
 namespace offcpu {
 namespace {

@@ -16,7 +16,7 @@
 #include "daemon/http_request.h"
 #include "daemon/http_response.h"
 #include "daemon/socket_io.h"
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 namespace {

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/control_socket.h"
 #include "daemon/socket_io.h"
-#include "process/start_thread.h"
+#include "os/start_thread.h"
 
 namespace offcpu {
 namespace {

@@ -35,8 +35,8 @@
 #include "absl/status/statusor.h"
 #include "daemon/http_request.h"
 #include "daemon/http_response.h"
-#include "process/owned_fd.h"
-#include "process/reader_pool.h"
+#include "os/owned_fd.h"
+#include "os/reader_pool.h"
 
 namespace offcpu {
 

@@ -21,8 +21,8 @@
 #include "classify/idle_patterns.h"
 #include "daemon/recording.h"
 #include "daemon/turns.h"
+#include "os/reader_pool.h"
 #include "output/format.h"
-#include "process/reader_pool.h"
 #include "recorder/clocks.h"
 #include "symbolize/name_cache.h"
 

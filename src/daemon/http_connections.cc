@@ -12,7 +12,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "process/start_thread.h"
+#include "os/start_thread.h"
 
 namespace offcpu {
 namespace {

@@ -29,7 +29,7 @@
 #include "daemon/http_request.h"
 #include "daemon/http_response.h"
 #include "daemon/tls.h"
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 

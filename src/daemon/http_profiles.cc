@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "process/start_thread.h"
+#include "os/start_thread.h"
 #include "recorder/clocks.h"
 
 namespace offcpu {

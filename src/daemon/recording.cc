@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bytes/percent.h"
-#include "process/start_thread.h"
+#include "os/start_thread.h"
 #include "profile/merge.h"
 
 namespace offcpu {
@@ -141,7 +141,7 @@ void Recording::Keep(absl::StatusOr<Profile> piece, bool ends_window) {
   const absl::Status status = piece.status();
   if (piece.ok()) {
     Count(*piece);
-    Windows ended = store_.Add(*std::move(piece), ends_window);
+    WindowPieces ended = store_.Add(*std::move(piece), ends_window);
     if (ends_window && sink_ != nullptr) sink_(std::move(ended));
   }
   const std::lock_guard lock(mutex_);

@@ -25,7 +25,7 @@
 namespace offcpu {
 
 // Gets the pieces of each window that has ended, on the recording's thread: may not wait.
-using WindowSink = std::function<void(Windows window)>;
+using WindowSink = std::function<void(WindowPieces window)>;
 using StartRecorder = std::function<absl::StatusOr<std::unique_ptr<Recorder>>(const DaemonConfig& config)>;
 
 // Totals of all that has been recorded since the service started, up to the last cut.

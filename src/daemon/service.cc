@@ -248,7 +248,7 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   WindowExport window_export;
   const absl::StatusOr<std::unique_ptr<BlockedTimes>> blocked = BlockedTimes::Start();
   if (!blocked.ok()) return blocked.status();
-  const auto sink = [names, &window_export, &times = **blocked](Windows pieces) {
+  const auto sink = [names, &window_export, &times = **blocked](WindowPieces pieces) {
     auto window = std::make_shared<EndedWindow>(std::move(pieces), names);
     times.Add(window);
     window_export.Add(std::move(window));

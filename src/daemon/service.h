@@ -14,8 +14,8 @@
 #include "absl/status/statusor.h"
 #include "daemon/config.h"
 #include "daemon/recording.h"
+#include "os/reader_pool.h"
 #include "process/module_cache.h"
-#include "process/reader_pool.h"
 
 namespace offcpu {
 

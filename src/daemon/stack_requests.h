@@ -15,8 +15,8 @@
 
 #include "absl/status/statusor.h"
 #include "daemon/turns.h"
+#include "os/reader_pool.h"
 #include "process/module_cache.h"
-#include "process/reader_pool.h"
 #include "recorder/listing.h"
 #include "symbolize/name_cache.h"
 #include "symbolize/symbolizer.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 

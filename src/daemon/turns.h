@@ -14,7 +14,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "process/reader_pool.h"
+#include "os/reader_pool.h"
 
 namespace offcpu {
 

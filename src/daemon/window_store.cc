@@ -59,13 +59,13 @@ void WindowStore::SetLimits(const WindowStoreLimits& limits) {
   EvictLocked();
 }
 
-Windows WindowStore::Add(Profile piece, bool ends_window) {
+WindowPieces WindowStore::Add(Profile piece, bool ends_window) {
   auto profile = std::make_shared<const Profile>(std::move(piece));
   const std::lock_guard lock(mutex_);
   pieces_.push_back(HoldLocked(running_, std::move(profile)));
   const auto same = [this](const Piece& other) { return other.window == running_; };
   if (std::count_if(pieces_.begin(), pieces_.end(), same) > static_cast<ptrdiff_t>(kMaxPieces)) JoinLocked(running_);
-  Windows ended;
+  WindowPieces ended;
   if (ends_window) {
     for (const Piece& other : pieces_) {
       if (same(other)) ended.push_back(other.profile);
@@ -77,9 +77,9 @@ Windows WindowStore::Add(Profile piece, bool ends_window) {
   return ended;
 }
 
-Windows WindowStore::Between(uint64_t since_boot_ns, uint64_t until_boot_ns) const {
+WindowPieces WindowStore::Between(uint64_t since_boot_ns, uint64_t until_boot_ns) const {
   const std::lock_guard lock(mutex_);
-  Windows found;
+  WindowPieces found;
   for (const Piece& piece : pieces_) {
     const Profile& profile = *piece.profile;
     const bool begins_in_time = until_boot_ns == 0 || profile.start_boot_ns < until_boot_ns;
@@ -135,7 +135,7 @@ void WindowStore::JoinLocked(uint64_t window) {
 
 void WindowStore::JoinRunLocked(size_t begin, size_t end) {
   if (end - begin < 2) return;
-  Windows parts;
+  WindowPieces parts;
   for (size_t i = begin; i < end; ++i) parts.push_back(pieces_[i].profile);
   Piece whole = HoldLocked(pieces_[begin].window, std::make_shared<const Profile>(MergeProfiles(parts, Everything)));
   for (size_t i = begin; i < end; ++i) LetGoLocked(pieces_[i]);

@@ -21,7 +21,7 @@
 
 namespace offcpu {
 
-using Windows = std::vector<std::shared_ptr<const Profile>>;
+using WindowPieces = std::vector<std::shared_ptr<const Profile>>;
 
 // What a profile holds in memory, code objects apart; and what a code object does. Estimates: what allocators add is
 // not counted.
@@ -63,10 +63,10 @@ class WindowStore {
 
   // What was recorded since the last call; `ends_window`: the next piece begins another window. Returns the pieces of
   // the window that has ended, if one has; those are missing for which there was no room.
-  Windows Add(Profile piece, bool ends_window);
+  WindowPieces Add(Profile piece, bool ends_window);
 
   // Those that have something of [since, until), oldest first, by CLOCK_BOOTTIME; 0: from the beginning, to the end.
-  Windows Between(uint64_t since_boot_ns, uint64_t until_boot_ns) const;
+  WindowPieces Between(uint64_t since_boot_ns, uint64_t until_boot_ns) const;
 
   WindowStoreStats stats() const;
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "classify/idle_patterns.h"
-#include "process/reader_pool.h"
-#include "process/timed_read.h"
+#include "os/reader_pool.h"
+#include "os/timed_read.h"
 #include "profile/named_profile.h"
 #include "profile/profile.h"
 #include "symbolize/name_cache.h"

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "bytes/gzip.h"
 #include "export/export_losses.h"
+#include "os/start_thread.h"
 #include "otlp/otlp.h"
-#include "process/start_thread.h"
 #include "profile/merge.h"
 
 namespace offcpu {

@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "export/spool_files.h"
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

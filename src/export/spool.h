@@ -34,7 +34,7 @@
 #include "export/spool_losses.h"
 #include "export/spool_record.h"
 #include "export/spool_time.h"
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 

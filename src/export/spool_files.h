@@ -16,7 +16,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 

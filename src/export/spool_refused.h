@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
-#include "process/now.h"
-#include "process/proc_file.h"
+#include "os/now.h"
+#include "os/proc_file.h"
 
 namespace offcpu {
 namespace {

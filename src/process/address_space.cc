@@ -16,12 +16,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "process/credentials.h"
+#include "os/credentials.h"
+#include "os/proc_file.h"
 #include "process/elf/image.h"
 #include "process/elf/moved_text.h"
 #include "process/elf/table_sections.h"
 #include "process/module_file.h"
-#include "process/proc_file.h"
 
 namespace offcpu {
 namespace {

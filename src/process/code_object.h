@@ -12,9 +12,9 @@
 #include <string_view>
 #include <utility>
 
-#include "process/file_identity.h"
+#include "os/file_identity.h"
+#include "os/owned_fd.h"
 #include "process/memory_budget.h"
-#include "process/owned_fd.h"
 
 namespace offcpu {
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "process/directory_tree.h"
+#include "os/directory_tree.h"
 
 namespace offcpu {
 namespace {

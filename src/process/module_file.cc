@@ -12,7 +12,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "process/regular_file.h"
+#include "os/regular_file.h"
 
 namespace offcpu {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
+#include "os/owned_fd.h"
 #include "process/maps.h"
-#include "process/owned_fd.h"
 
 namespace offcpu {
 

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "process/proc_file.h"
+#include "os/proc_file.h"
 
 namespace offcpu {
 

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <span>
 
+#include "os/owned_fd.h"
 #include "process/memory.h"
-#include "process/owned_fd.h"
 
 namespace offcpu {
 

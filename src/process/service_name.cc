@@ -10,7 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "process/proc_file.h"
+#include "os/proc_file.h"
 
 namespace offcpu {
 namespace {

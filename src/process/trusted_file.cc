@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
-#include "process/regular_file.h"
+#include "os/regular_file.h"
 
 namespace offcpu {
 namespace {

@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 
-#include "process/credentials.h"
-#include "process/owned_fd.h"
+#include "os/credentials.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 

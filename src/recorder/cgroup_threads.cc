@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "process/directory_tree.h"
+#include "os/directory_tree.h"
 
 namespace offcpu {
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "capture/selection.h"
+#include "bpf_programs/selection.h"
 
 namespace offcpu {
 

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "process/now.h"
+#include "os/now.h"
 
 namespace offcpu {
 namespace {

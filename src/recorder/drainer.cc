@@ -6,9 +6,9 @@
 #include <span>
 #include <utility>
 
-#include "process/hurried_thread.h"
-#include "process/now.h"
-#include "process/start_thread.h"
+#include "os/now.h"
+#include "os/scoped_priority.h"
+#include "os/start_thread.h"
 #include "recorder/clocks.h"
 
 namespace offcpu {
@@ -44,7 +44,7 @@ void Drainer::Stop() {
 // soon is worth one, and a ring that fills; what comes with it takes a moment, and more may follow.
 void Drainer::Loop() {
   own_.Check();
-  const HurriedThread hurried;
+  const ScopedPriority priority;
   while (DrainOnce()) {
     if (!programs_->AwaitNews(pace_.period())) continue;
     std::this_thread::sleep_for(kGathering);

@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "absl/status/status.h"
-#include "capture/event_queue.h"
-#include "capture/programs.h"
+#include "bpf_programs/event_queue.h"
+#include "bpf_programs/programs.h"
 #include "recorder/drain_pace.h"
 #include "recorder/thread_checker.h"
 #include "recorder/turn_times.h"

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "capture/events.h"
-#include "capture/stack_ids.h"
-#include "capture/user_rows.h"
-#include "capture/waiting_thread.h"
-#include "process/reader_pool.h"
+#include "bpf_programs/events.h"
+#include "bpf_programs/stack_ids.h"
+#include "bpf_programs/user_rows.h"
+#include "bpf_programs/waiting_thread.h"
+#include "os/reader_pool.h"
 #include "recorder/live.h"
 #include "recorder/process_snapshot.h"
 #include "recorder/shared_files.h"

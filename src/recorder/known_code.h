@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "capture/events.h"
+#include "bpf_programs/events.h"
 #include "profile/void_names.h"
 #include "recorder/host.h"
 #include "recorder/process_snapshot.h"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "capture/events.h"
+#include "bpf_programs/events.h"
 #include "process/module.h"
 #include "profile/void_names.h"
 #include "recorder/host.h"

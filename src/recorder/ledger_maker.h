@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "capture/account.h"
-#include "capture/event_queue.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/account.h"
+#include "bpf_programs/event_queue.h"
+#include "bpf_programs/waiting_thread.h"
 #include "profile/profile.h"
 #include "recorder/open_waits.h"
 

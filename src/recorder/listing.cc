@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "capture/kernel.h"
-#include "capture/process_context.h"
+#include "bpf_programs/kernel.h"
+#include "bpf_programs/process_context.h"
 
 namespace offcpu {
 

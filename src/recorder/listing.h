@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "capture/programs.h"
+#include "bpf_programs/programs.h"
 #include "recorder/live.h"
 #include "recorder/process_snapshot.h"
 

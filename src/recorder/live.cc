@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "os/now.h"
 #include "process/machine.h"
 #include "process/memory.h"
-#include "process/now.h"
 
 namespace offcpu {
 namespace {

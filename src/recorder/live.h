@@ -14,8 +14,8 @@
 #include <optional>
 #include <vector>
 
-#include "capture/events.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/events.h"
+#include "bpf_programs/waiting_thread.h"
 #include "profile/profile.h"
 #include "recorder/process_snapshot.h"
 

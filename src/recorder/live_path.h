@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/waiting_thread.h"
+#include "bpf_programs/waiting_thread.h"
 #include "profile/profile.h"
 #include "recorder/host.h"
 #include "recorder/live.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/waiting_thread.h"
 #include "process/identity.h"
 #include "profile/profile.h"
 #include "recorder/stack_pool.h"

@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "process/proc_file.h"
+#include "os/proc_file.h"
 #include "process/resident_memory.h"
 
 namespace offcpu {

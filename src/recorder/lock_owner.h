@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "capture/waiting_thread.h"
+#include "bpf_programs/waiting_thread.h"
 #include "process/memory.h"
 
 namespace offcpu {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "capture/events.h"
-#include "capture/selection.h"
-#include "capture/stack_ids.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/events.h"
+#include "bpf_programs/selection.h"
+#include "bpf_programs/stack_ids.h"
+#include "bpf_programs/waiting_thread.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
 #include "recorder/reported_waits.h"

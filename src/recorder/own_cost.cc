@@ -8,8 +8,8 @@
 #include <limits>
 #include <string>
 
-#include "capture/counters.h"
-#include "capture/programs.h"
+#include "bpf_programs/counters.h"
+#include "bpf_programs/programs.h"
 #include "recorder/clocks.h"
 #include "recorder/self_usage.h"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "capture/programs.h"
+#include "bpf_programs/programs.h"
 #include "recorder/user_costs.h"
 
 namespace offcpu {

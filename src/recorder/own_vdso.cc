@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "os/proc_file.h"
 #include "process/address_space.h"
 #include "process/maps.h"
-#include "process/proc_file.h"
 
 namespace offcpu {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "capture/events.h"
+#include "bpf_programs/events.h"
 #include "profile/profile.h"
 #include "recorder/host.h"
 #include "recorder/live_path.h"

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "os/now.h"
+#include "os/proc_file.h"
 #include "process/container.h"
 #include "process/executable.h"
-#include "process/now.h"
 #include "process/owner.h"
-#include "process/proc_file.h"
 #include "runtimes/known_runtimes.h"
 
 namespace offcpu {

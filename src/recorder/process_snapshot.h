@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/events.h"
+#include "bpf_programs/events.h"
 #include "process/address_space.h"
 #include "process/identity.h"
 #include "process/module_cache.h"

@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "os/now.h"
 #include "process/memory.h"
-#include "process/now.h"
 #include "process/owner.h"
 #include "recorder/clocks.h"
 #include "recorder/listing.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "os/reader_pool.h"
 #include "process/module_cache.h"
-#include "process/reader_pool.h"
 #include "profile/profile.h"
 #include "recorder/listing.h"
 #include "unwind/unwind_order.h"

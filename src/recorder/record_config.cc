@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <thread>
 
-#include "capture/kernel.h"
-#include "capture/programs.h"
+#include "bpf_programs/kernel.h"
+#include "bpf_programs/programs.h"
 #include "recorder/cost_keeper.h"
 #include "recorder/open_waits.h"
 #include "recorder/pipeline.h"

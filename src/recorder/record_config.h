@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "capture/selection.h"
-#include "capture/stack_ids.h"
+#include "bpf_programs/selection.h"
+#include "bpf_programs/stack_ids.h"
 #include "unwind/unwind_order.h"
 #include "unwind/walk.h"
 

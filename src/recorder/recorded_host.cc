@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "os/now.h"
 #include "process/control_groups.h"
 #include "process/memory.h"
-#include "process/now.h"
 #include "process/owner.h"
 #include "recorder/listing.h"
 #include "recorder/own_vdso.h"

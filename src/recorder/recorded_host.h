@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "capture/programs.h"
+#include "bpf_programs/programs.h"
+#include "os/reader_pool.h"
 #include "process/module_cache.h"
-#include "process/reader_pool.h"
 #include "recorder/host.h"
 
 namespace offcpu {

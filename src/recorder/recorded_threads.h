@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "capture/programs.h"
-#include "capture/selection.h"
+#include "bpf_programs/programs.h"
+#include "bpf_programs/selection.h"
 
 namespace offcpu {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "capture/kernel.h"
-#include "capture/process_context.h"
-#include "capture/programs.h"
-#include "process/hurried_thread.h"
+#include "bpf_programs/kernel.h"
+#include "bpf_programs/process_context.h"
+#include "bpf_programs/programs.h"
+#include "os/scoped_priority.h"
 #include "profile/losses.h"
 #include "profile/merge.h"
 #include "recorder/clocks.h"
@@ -204,8 +204,9 @@ class RecorderImpl final : public Recorder {
 };
 
 // The kernel checks the programs in this thread's time: a second or two of it.
-absl::StatusOr<std::unique_ptr<Programs>> LoadHurried(const ProgramsConfig& config, const KernelFeatures& features) {
-  const HurriedThread hurried;
+absl::StatusOr<std::unique_ptr<Programs>> LoadWithPriority(const ProgramsConfig& config,
+                                                           const KernelFeatures& features) {
+  const ScopedPriority priority;
   return Programs::Load(config, features);
 }
 
@@ -218,7 +219,7 @@ absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& co
   if (absl::Status status = CheckTimeNamespace(); !status.ok()) return status;
   absl::StatusOr<KernelFeatures> features = ProbeKernel();
   if (!features.ok()) return features.status();
-  absl::StatusOr<std::unique_ptr<Programs>> programs = LoadHurried(ProgramsConfigOf(config), *features);
+  absl::StatusOr<std::unique_ptr<Programs>> programs = LoadWithPriority(ProgramsConfigOf(config), *features);
   if (!programs.ok()) return programs.status();
   if (modules == nullptr) modules = std::make_shared<ModuleCache>();
   if (readers == nullptr) readers = std::make_shared<ReaderPool>();

@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "os/reader_pool.h"
 #include "process/module_cache.h"
-#include "process/reader_pool.h"
 #include "profile/profile.h"
 #include "recorder/record_config.h"
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "process/now.h"
+#include "os/now.h"
 
 namespace offcpu {
 namespace {

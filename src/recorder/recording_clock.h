@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "capture/programs.h"
+#include "bpf_programs/programs.h"
 #include "recorder/clocks.h"
 #include "recorder/scheduler_clock.h"
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "os/now.h"
 #include "process/memory.h"
-#include "process/now.h"
 
 namespace offcpu {
 namespace {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "capture/events.h"
+#include "bpf_programs/events.h"
 #include "recorder/host.h"
 #include "recorder/snapshot_pace.h"
 #include "recorder/targets.h"

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "process/now.h"
+#include "os/now.h"
 #include "recorder/clocks.h"
 
 namespace offcpu {

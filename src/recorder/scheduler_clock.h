@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "process/now.h"
+#include "os/now.h"
 
 namespace offcpu {
 namespace {

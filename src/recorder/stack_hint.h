@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "capture/events.h"
+#include "bpf_programs/events.h"
 #include "unwind/walk.h"
 
 namespace offcpu {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/events.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/events.h"
+#include "bpf_programs/waiting_thread.h"
 #include "process/address_space.h"
 #include "process/module_cache.h"
 #include "profile/profile.h"

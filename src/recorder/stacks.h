@@ -30,8 +30,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "capture/events.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/events.h"
+#include "bpf_programs/waiting_thread.h"
 #include "profile/profile.h"
 #include "recorder/host.h"
 #include "recorder/known_stacks.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "capture/events.h"
+#include "bpf_programs/events.h"
 #include "process/address_space.h"
 #include "process/owner.h"
 #include "profile/profile.h"

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "capture/events.h"
-#include "process/reader_threads.h"
+#include "bpf_programs/events.h"
+#include "os/reader_threads.h"
 #include "profile/profile.h"
 #include "recorder/host.h"
 #include "recorder/known_code.h"

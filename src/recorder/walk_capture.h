@@ -3,7 +3,7 @@
 #ifndef OFFCPU_RECORDER_WALK_CAPTURE_H_
 #define OFFCPU_RECORDER_WALK_CAPTURE_H_
 
-#include "capture/events.h"
+#include "bpf_programs/events.h"
 #include "profile/profile.h"
 #include "recorder/known_code.h"
 #include "unwind/walk.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "capture/events.h"
+#include "bpf_programs/events.h"
 #include "process/control_groups.h"
 #include "profile/interval.h"
 #include "profile/joiner.h"

@@ -12,8 +12,8 @@
 #include <memory>
 #include <vector>
 
-#include "capture/events.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/events.h"
+#include "bpf_programs/waiting_thread.h"
 #include "process/control_groups.h"
 #include "profile/kernel_stacks.h"
 #include "profile/profile.h"

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "capture/counters.h"
-#include "capture/event_queue.h"
+#include "bpf_programs/counters.h"
+#include "bpf_programs/event_queue.h"
 #include "process/module_cache.h"
 #include "profile/profile.h"
 

@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "capture/decode.h"
-#include "process/hurried_thread.h"
-#include "process/now.h"
-#include "process/start_thread.h"
+#include "bpf_programs/decode.h"
+#include "os/now.h"
+#include "os/scoped_priority.h"
+#include "os/start_thread.h"
 #include "recorder/clocks.h"
 #include "recorder/own_cost.h"
 
@@ -143,8 +143,8 @@ LedgerMaker& Worker::ledger() {
 void Worker::Loop() {
   own_.Check();
   // What it takes has a budget, unless the sample is fixed.
-  std::optional<HurriedThread> hurried;
-  if (config_.adapts_sample) hurried.emplace();
+  std::optional<ScopedPriority> priority;
+  if (config_.adapts_sample) priority.emplace();
   std::optional<Patience> patience;
   while (true) {
     const bool last = ends_;

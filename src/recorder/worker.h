@@ -16,8 +16,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "capture/kernel.h"
-#include "capture/programs.h"
+#include "bpf_programs/kernel.h"
+#include "bpf_programs/programs.h"
 #include "recorder/cost_keeper.h"
 #include "recorder/drainer.h"
 #include "recorder/ledger_maker.h"

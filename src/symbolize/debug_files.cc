@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "process/regular_file.h"
+#include "os/regular_file.h"
 
 namespace offcpu {
 namespace {

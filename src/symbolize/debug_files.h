@@ -7,8 +7,8 @@
 
 #include <string>
 
+#include "os/owned_fd.h"
 #include "process/elf/file.h"
-#include "process/owned_fd.h"
 
 namespace offcpu {
 

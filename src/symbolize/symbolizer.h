@@ -10,7 +10,7 @@
 #include <string>
 
 #include "classify/idle_patterns.h"
-#include "process/timed_read.h"
+#include "os/timed_read.h"
 #include "profile/named_profile.h"
 #include "profile/profile.h"
 #include "symbolize/name_cache.h"

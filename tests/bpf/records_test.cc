@@ -10,11 +10,11 @@
 #include <variant>
 #include <vector>
 
-#include "capture/account.h"
-#include "capture/decode.h"
-#include "capture/glob.h"
-#include "capture/stack_ids.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/account.h"
+#include "bpf_programs/decode.h"
+#include "bpf_programs/glob.h"
+#include "bpf_programs/stack_ids.h"
+#include "bpf_programs/waiting_thread.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/bpf/host/hash_key.h"

@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "os/owned_fd.h"
+#include "os/reader_pool.h"
 #include "process/module.h"
-#include "process/owned_fd.h"
-#include "process/reader_pool.h"
 #include "tests/export/windows.h"
 
 namespace offcpu {

@@ -42,7 +42,7 @@ Profile Second(uint64_t start_s, const std::shared_ptr<const Module>& module = n
   return profile;
 }
 
-std::vector<uint64_t> StartsOf(const Windows& windows) {
+std::vector<uint64_t> StartsOf(const WindowPieces& windows) {
   std::vector<uint64_t> starts;
   for (const auto& window : windows) starts.push_back(window->start_unix_ns / kSecond);
   return starts;
@@ -94,7 +94,7 @@ TEST(WindowStoreTest, PiecesAreOneWindowWhenTheNextOneHasEnded) {
   store.Add(Second(4), false);
   EXPECT_THAT(StartsOf(store.Between(3 * kSecond, 0)), ElementsAre(3, 4));
   store.Add(Second(5), true);
-  const Windows windows = store.Between(0, 0);
+  const WindowPieces windows = store.Between(0, 0);
   EXPECT_THAT(StartsOf(windows), ElementsAre(1, 4, 5));
   EXPECT_EQ(windows[0]->duration_ns, 3 * kSecond);
   ASSERT_THAT(windows[0]->rows, SizeIs(1));
@@ -183,7 +183,7 @@ TEST(WindowStoreTest, NewLimitsHoldAtOnce) {
 TEST(WindowStoreTest, WhatIsHandedOutOutlivesItsWindow) {
   WindowStore store({.windows = 1, .bytes = 1u << 30});
   store.Add(Second(1), true);
-  const Windows windows = store.Between(0, 0);
+  const WindowPieces windows = store.Between(0, 0);
   store.Add(Second(2), true);
   EXPECT_EQ(windows.at(0)->start_unix_ns, kSecond);
 }

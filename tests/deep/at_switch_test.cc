@@ -16,8 +16,8 @@
 #include <variant>
 #include <vector>
 
-#include "capture/decode.h"
-#include "capture/kernel.h"
+#include "bpf_programs/decode.h"
+#include "bpf_programs/kernel.h"
 #include "recorder/record_config.h"
 #include "tests/deep/undrained.h"
 #include "tests/harness/load.h"

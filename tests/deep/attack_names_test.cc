@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 #include "tests/harness/confined_service.h"
 
 namespace offcpu::integration {

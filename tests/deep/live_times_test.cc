@@ -7,8 +7,8 @@
 #include <memory>
 #include <thread>
 
-#include "capture/kernel.h"
-#include "capture/programs.h"
+#include "bpf_programs/kernel.h"
+#include "bpf_programs/programs.h"
 #include "recorder/listing.h"
 #include "recorder/live.h"
 #include "recorder/process_stacks.h"

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "capture/stack_ids.h"
-#include "process/owned_fd.h"
+#include "bpf_programs/stack_ids.h"
+#include "os/owned_fd.h"
 #include "tests/harness/harness.h"
 
 namespace offcpu::integration {

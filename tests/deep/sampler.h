@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu::integration {
 

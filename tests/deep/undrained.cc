@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include "capture/decode.h"
-#include "capture/kernel.h"
+#include "bpf_programs/decode.h"
+#include "bpf_programs/kernel.h"
 #include "gtest/gtest.h"
 
 namespace offcpu::integration {

@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "capture/events.h"
-#include "capture/programs.h"
+#include "bpf_programs/events.h"
+#include "bpf_programs/programs.h"
 #include "recorder/record_config.h"
 #include "tests/harness/harness.h"
 

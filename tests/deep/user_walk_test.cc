@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "capture/kernel.h"
+#include "bpf_programs/kernel.h"
 #include "tests/deep/stepper.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/load.h"

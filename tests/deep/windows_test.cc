@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "capture/kernel.h"
+#include "bpf_programs/kernel.h"
 #include "profile/losses.h"
 #include "recorder/open_waits.h"
 #include "symbolize/symbolizer.h"

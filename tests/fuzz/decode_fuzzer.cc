@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "capture/decode.h"
+#include "bpf_programs/decode.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   offcpu::Decode(std::as_bytes(std::span(data, size)));

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 #include "profile/named_profile.h"
 #include "recorder/recorder.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 #include "tests/harness/harness.h"
 
 namespace offcpu::integration {

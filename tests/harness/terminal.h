@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu::integration {
 

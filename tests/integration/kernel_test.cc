@@ -1,5 +1,5 @@
 // What the recorder finds out of the running kernel before it loads its programs. Needs root.
-#include "capture/kernel.h"
+#include "bpf_programs/kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <sstream>
 #include <vector>
 
-#include "capture/kernel_code.h"
+#include "bpf_programs/kernel_code.h"
 
 namespace offcpu::integration {
 namespace {

@@ -21,8 +21,8 @@
 
 #include "bytes/gzip.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
+#include "os/owned_fd.h"
 #include "pprof/pprof_reader.h"
-#include "process/owned_fd.h"
 #include "tests/export/fake_collector.h"
 #include "tests/harness/service_test.h"
 

@@ -12,7 +12,7 @@
 #include <functional>
 #include <string>
 
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 #include "tests/harness/service_test.h"
 
 namespace offcpu::integration {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 
 namespace offcpu {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <string>
 
+#include "os/proc_file.h"
 #include "process/memory.h"
-#include "process/proc_file.h"
 
 namespace offcpu {
 namespace {

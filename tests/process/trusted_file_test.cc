@@ -10,7 +10,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "process/proc_file.h"
+#include "os/proc_file.h"
 
 namespace offcpu {
 namespace {

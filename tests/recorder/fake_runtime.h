@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "process/now.h"
+#include "os/now.h"
 #include "runtimes/runtime.h"
 #include "tests/recorder/made_up_events.h"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "capture/events.h"
-#include "capture/waiting_thread.h"
+#include "bpf_programs/events.h"
+#include "bpf_programs/waiting_thread.h"
 #include "recorder/process_snapshot.h"
 
 namespace offcpu {

@@ -1,6 +1,6 @@
 #include "recorder/open_waits.h"
 
-#include "capture/stack_ids.h"
+#include "bpf_programs/stack_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

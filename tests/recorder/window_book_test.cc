@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "capture/stack_ids.h"
+#include "bpf_programs/stack_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "profile/time_buckets.h"

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "os/owned_fd.h"
 #include "process/elf/file.h"
 #include "process/memory.h"
-#include "process/owned_fd.h"
 
 namespace offcpu {
 

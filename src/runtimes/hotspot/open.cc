@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "os/now.h"
 #include "process/elf/file.h"
-#include "process/now.h"
 #include "runtimes/exported.h"
 #include "runtimes/hotspot/hotspot.h"
 

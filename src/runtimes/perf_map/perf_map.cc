@@ -10,9 +10,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "process/credentials.h"
+#include "os/credentials.h"
+#include "os/proc_file.h"
 #include "process/module_cache.h"
-#include "process/proc_file.h"
 
 namespace offcpu {
 namespace {

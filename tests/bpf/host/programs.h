@@ -71,7 +71,7 @@ static inline void add_maps(void)
 	host_add_map(&stamps, "stamps", BPF_MAP_TYPE_ARRAY, sizeof(__u32), PLACE_BYTES, 1);
 }
 
-/* The sizes that the recorder gives maps before it loads them: see src/capture/settings.cc. */
+/* The sizes that the recorder gives maps before it loads them: see src/bpf_programs/settings.cc. */
 static inline void size_maps(void)
 {
 	host_resize(&cpus, HOST_CPUS);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "process/owned_fd.h"
+#include "os/owned_fd.h"
 #include "tests/process/elf/elf_bytes.h"
 
 namespace offcpu {
