@@ -44,7 +44,7 @@ struct mm_reader {
 	struct mapping_read mapping;
 	__u32 type; /* of the node */
 	__u8 has_node;
-	/* Of who reads the mappings of a stack, see stack_memory.bpf.h. */
+	/* Used only by code that reads the mappings of a stack: see stack_memory.bpf.h. */
 	__u64 stack_flags;
 	__u32 stack_mappings;
 };
