@@ -100,6 +100,31 @@ std::string WhyNothing(const RecordFlags& flags, const std::string& nobody) {
   return nobody.empty() || NobodyOf(flags).empty() ? NothingOf(selection) : nobody;
 }
 
+// What the flags ask for, checked before anything is recorded.
+struct RecordPlan {
+  ProfileFilter filter;
+  IdlePatterns idle;
+  uint64_t length_ns = 0;  // 0: until somebody ends it
+  RecordConfig config;
+};
+
+absl::StatusOr<RecordPlan> PlanOf(const RecordFlags& flags) {
+  if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return status;
+  if (absl::Status status = CheckValue(flags.outputs, flags.oncpu_hz != 0); !status.ok()) return status;
+  absl::StatusOr<ProfileFilter> filter = FilterOf(flags.filter);
+  if (!filter.ok()) return filter.status();
+  absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
+  if (!idle.ok()) return idle.status();
+  const absl::StatusOr<uint64_t> length_ns = RecordLength(flags);
+  if (!length_ns.ok()) return length_ns.status();
+  absl::StatusOr<RecordConfig> config = RecordConfigOf(flags);
+  if (!config.ok()) return config.status();
+  config->service_names = WritesOtlp(flags.outputs);
+  constexpr uint64_t kUsualLengthNs = 60'000'000'000;  // of a recording that somebody ends
+  config->bucket_ns = TimeTable::BucketNsFor(*length_ns != 0 ? *length_ns : kUsualLengthNs);
+  return RecordPlan{*std::move(filter), *std::move(idle), *length_ns, *std::move(config)};
+}
+
 class ProgressLine {
  public:
   // `selection`: as the user has typed it; empty: the whole host.
@@ -128,10 +153,12 @@ class ProgressLine {
   const bool shown_ = isatty(STDERR_FILENO) != 0;
 };
 
-void WaitForEnd(const Recorder& recorder, const RecordConfig& config, const std::string& selection, uint64_t length_ns,
+void WaitForEnd(const Recorder& recorder, const RecordPlan& plan, const std::string& selection,
                 const EndSignals& signals, Child* child) {
+  const RecordConfig& config = plan.config;
   const Clock::time_point start = Clock::now();
-  const Clock::time_point end = length_ns != 0 ? start + std::chrono::nanoseconds(length_ns) : Clock::time_point::max();
+  const Clock::time_point end =
+      plan.length_ns != 0 ? start + std::chrono::nanoseconds(plan.length_ns) : Clock::time_point::max();
   ProgressLine progress(selection);
   // Where nothing has to be looked at before the end, it sleeps until then: each look is a wake-up.
   const bool ticks = progress.is_shown() || child != nullptr || !config.pids.empty() || !config.tids.empty();
@@ -145,12 +172,11 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, const std:
   progress.Clear();
 }
 
-absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, const IdlePatterns& idle,
-                         const std::string& note, Profile recorded) {
+absl::Status WriteResult(const RecordFlags& flags, const RecordPlan& plan, const std::string& note, Profile recorded) {
   SymbolizerOptions naming;
-  naming.idle = &idle;
+  naming.idle = &plan.idle;
   NamedProfile profile = Symbolize(std::move(recorded), naming);
-  KeepWanted(filter, &profile);
+  KeepWanted(plan.filter, &profile);
   OutputFlags shown = flags.outputs;
   shown.files.clear();
   absl::Status written = WriteOutputs(flags.outputs, profile, &shown.files);
@@ -160,7 +186,7 @@ absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, 
   }
   const bool has_groups = IsWholeHost(flags) || !flags.outputs.by.empty();
   written.Update(PrintTables(shown, std::move(profile), has_groups ? TextTables::kGroups : TextTables::kStacks,
-                             IsWholeHost(flags) && filter.is_everything(), note));
+                             IsWholeHost(flags) && plan.filter.is_everything(), note));
   return written;
 }
 
@@ -175,30 +201,18 @@ ExitCode StatusOfCommand(const RecordFlags& flags, Child* child) {
 }
 
 ExitCode RunRecord(const RecordFlags& flags) {
-  if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
-  if (absl::Status status = CheckValue(flags.outputs, flags.oncpu_hz != 0); !status.ok()) return Fail(status);
-  const absl::StatusOr<ProfileFilter> filter = FilterOf(flags.filter);
-  if (!filter.ok()) return Fail(filter.status());
-  const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
-  if (!idle.ok()) return Fail(idle.status());
-  const absl::StatusOr<uint64_t> length_ns = RecordLength(flags);
-  if (!length_ns.ok()) return Fail(length_ns.status());
-  absl::StatusOr<RecordConfig> config = RecordConfigOf(flags);
-  if (!config.ok()) return Fail(config.status());
-  config->service_names = WritesOtlp(flags.outputs);
-  constexpr uint64_t kUsualLengthNs = 60'000'000'000;  // of a recording that somebody ends
-  config->bucket_ns = TimeTable::BucketNsFor(*length_ns != 0 ? *length_ns : kUsualLengthNs);
-
+  absl::StatusOr<RecordPlan> plan = PlanOf(flags);
+  if (!plan.ok()) return Fail(plan.status());
   const EndSignals signals;
   std::optional<Child> child;
   if (!flags.command.empty()) {
     absl::StatusOr<Child> forked = Child::Fork(flags.command, signals.before());
     if (!forked.ok()) return Fail(forked.status());
     child = *std::move(forked);
-    config->command = child->pid();
-    config->follow_forks = true;
+    plan->config.command = child->pid();
+    plan->config.follow_forks = true;
   }
-  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(*config);
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(plan->config);
   if (!recorder.ok()) return Fail(recorder.status());
   if (const int error = child.has_value() ? child->Run() : 0; error != 0) {
     std::fprintf(stderr, "offcpu: cannot run %s: %s\n", flags.command[0].c_str(), strerror(error));
@@ -206,12 +220,12 @@ ExitCode RunRecord(const RecordFlags& flags) {
   }
   const std::string nobody = NobodyOf(flags);
   if (!nobody.empty()) std::fprintf(stderr, "offcpu: %s so far\n", nobody.c_str());
-  WaitForEnd(**recorder, *config, SelectionOf(flags), *length_ns, signals, child.has_value() ? &*child : nullptr);
+  WaitForEnd(**recorder, *plan, SelectionOf(flags), signals, child.has_value() ? &*child : nullptr);
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   if (!profile.ok()) return Fail(profile.status());
   const std::string note = profile->rows.empty() ? WhyNothing(flags, nobody) : "";
   if (!note.empty()) std::fprintf(stderr, "offcpu: %s\n", note.c_str());
-  if (absl::Status status = WriteResult(flags, *filter, *idle, note, *std::move(profile)); !status.ok()) {
+  if (absl::Status status = WriteResult(flags, *plan, note, *std::move(profile)); !status.ok()) {
     Fail(status);
     return kExitFailed;
   }

@@ -41,7 +41,7 @@ std::unique_ptr<Spool> OpenSpool(const ExportConfig& config, const Exporter::Say
 std::vector<Loss> Since(const std::vector<Loss>& before, const std::vector<Loss>& now) {
   std::vector<Loss> since;
   for (Loss loss : now) {
-    const auto same = [&](const Loss& loss) { return loss.reason == loss.reason; };
+    const auto same = [&](const Loss& known) { return known.reason == loss.reason; };
     const auto known = std::find_if(before.begin(), before.end(), same);
     if (known != before.end()) {
       loss.count -= std::min(loss.count, known->count);

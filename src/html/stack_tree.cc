@@ -120,11 +120,11 @@ uint32_t StackPlacer::StackOf(uint32_t user_stack, uint32_t kernel_stack) {
   return tree_.Below(user, *kernel);
 }
 
-uint32_t StackPlacer::WakersOf(uint32_t waker) {
-  if (waker == 0) return 0;
-  uint32_t& node = waker_nodes_[waker - 1];
+uint32_t StackPlacer::WakersOf(uint32_t chain_index) {
+  if (chain_index == 0) return 0;
+  uint32_t& node = waker_nodes_[chain_index - 1];
   if (node != 0) return node;
-  const WakerChain& chain = profile_.wakers[waker - 1];
+  const WakerChain& chain = profile_.wakers[chain_index - 1];
   for (const Waker& waker : chain) node = tree_.Below(node, WakerFrames(waker));
   if (chain.empty()) {
     node = tree_.Below(

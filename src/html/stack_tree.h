@@ -84,7 +84,7 @@ class StackPlacer {
 
   // The nodes of a pair of stacks, and of a chain of wakers.
   uint32_t StackOf(uint32_t user_stack, uint32_t kernel_stack);
-  uint32_t WakersOf(uint32_t waker);  // RowKey::waker; 0: none
+  uint32_t WakersOf(uint32_t chain_index);  // RowKey::waker; 0: none
   // The node that stands for all stacks that were pruned.
   uint32_t Pruned();
 

@@ -49,7 +49,7 @@ struct ProfileDiff {
 
   // In a second; below 0 if it shrank.
   double Change(const DiffLine& line) const { return after.PerSecond(line.after) - before.PerSecond(line.before); }
-  // The standard error of that: two recordings do not know of what the other has sampled, so variances add up.
+  // The standard error of that: two recordings sample independently, so variances add up.
   double ChangeError(const DiffLine& line) const;
   DiffLine Whole() const;  // of all that is shown; without a name
 };

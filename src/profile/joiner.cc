@@ -147,7 +147,7 @@ void Joiner::Resolve(uint64_t cookie, uint32_t user_stack) {
   const auto wanted = wanted_.find(cookie);
   if (wanted != wanted_.end() && !wanted->second.user_stack.has_value()) wanted->second.user_stack = user_stack;
   const auto entry = entry_by_cookie_.find(cookie);
-  if (stay != entry_by_cookie_.end()) Release(entry->second, user_stack);
+  if (entry != entry_by_cookie_.end()) Release(entry->second, user_stack);
 }
 
 void Joiner::Release(std::list<KernelEntry>::iterator entry, uint32_t user_stack) {

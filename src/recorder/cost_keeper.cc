@@ -35,7 +35,8 @@ void CostKeeper::Add(CostReading&& now) {
 bool CostKeeper::Control(const CostReading& before, uint64_t elapsed_ns) {
   const std::vector<uint64_t> thresholds_ns = control_.thresholds_ns();
   const double budget = static_cast<double>(config_.budget_ppm) / kPpm * config_.cpus;
-  control_.Look(ShareCosts(UsersBetween(before, last_), WaitCostsBetween(before, last_)), Seconds(elapsed_ns), budget);
+  control_.Update(ShareCosts(UsersBetween(before, last_), WaitCostsBetween(before, last_)), Seconds(elapsed_ns),
+                  budget);
   if (control_.thresholds_ns() == thresholds_ns) return false;
   threshold_ns_.store(control_.longest_ns(), std::memory_order_relaxed);
   longest_threshold_ns_ = std::max(longest_threshold_ns_, control_.longest_ns());

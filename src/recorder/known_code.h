@@ -2,7 +2,7 @@
 // is put together of the list of mappings that stands for a hash, and of pieces that snapshots have found. So a capture
 // may not need a snapshot of its process, and a process that has ended may still have its stacks walked. One thread.
 //
-// Does not look at processes. What is not known is left out, and said to be.
+// Takes no snapshots. What is not known is left out, and said to be.
 #ifndef OFFCPU_RECORDER_KNOWN_CODE_H_
 #define OFFCPU_RECORDER_KNOWN_CODE_H_
 
@@ -33,7 +33,7 @@ struct CaptureCode {
 
 class KnownCode {
  public:
-  // `host` must outlive it. Its files learn what looks have found.
+  // `host` must outlive it. Its files learn what snapshots have found.
   explicit KnownCode(Host& host) : host_(host), files_(host.files()) {}
 
   // False: the hash has become void, because two lists have it. What was made of either may be the other's.

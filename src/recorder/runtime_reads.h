@@ -28,8 +28,8 @@ namespace offcpu {
 
 inline constexpr size_t kMaxRuntimeWords = 1 << 16;   // of the stacks of one reading
 inline constexpr size_t kMaxRuntimeProcesses = 4096;  // that are read at one time
-// From one reading of a process to the next. Each costs a thread's turn and a look at whose number the process has now,
-// which is as much for a hundred captures as for one.
+// From one reading of a process to the next. Each costs a thread's turn and a check of whose number the process has
+// now, which is as much for a hundred captures as for one.
 inline constexpr uint64_t kBetweenRuntimeReadsNs = 20'000'000;
 inline constexpr uint64_t kReadRuntimeAgainNs = 1'000'000'000;   // after a reading that failed
 inline constexpr uint64_t kRuntimeRememberedNs = 1'000'000'000;  // of a process that has no captures any more

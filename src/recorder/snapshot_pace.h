@@ -1,6 +1,6 @@
-// How often one process may be looked at: looks may take a small part of a CPU, and more at once where few were made,
-// as at the start of a program, when its tables are read. A program that maps code all the time would otherwise be
-// looked at all the time, by a thread that comes before others on its CPU. A plain value; any clock that does not go
+// How often snapshots of one process may be taken: they may take a small part of a CPU, and more at once where few were
+// made, as at the start of a program, when its tables are read. A program that maps code all the time would otherwise
+// be looked at all the time, by a thread that comes before others on its CPU. A plain value; any clock that does not go
 // back.
 #ifndef OFFCPU_RECORDER_SNAPSHOT_PACE_H_
 #define OFFCPU_RECORDER_SNAPSHOT_PACE_H_
@@ -19,7 +19,7 @@ class SnapshotPace {
   void Spend(uint64_t cpu_ns, uint64_t now_ns) {
     paid_ns_ = std::min(std::max(paid_ns_, now_ns) + cpu_ns * kPart, now_ns + kAtOnceNs * kPart + kLongestPauseNs);
   }
-  // Another look may begin then; not later than now: at once.
+  // Another snapshot may begin then; not later than now: at once.
   uint64_t next_ns() const { return paid_ns_ - std::min(paid_ns_, kAtOnceNs * kPart); }
   // As if no snapshot had ever been made.
   bool is_paid(uint64_t now_ns) const { return paid_ns_ <= now_ns; }

@@ -60,17 +60,17 @@ StackSnapshot TakeStackSnapshot(const std::vector<WaitingThread>& threads, size_
   snapshot.lock_owners = LockOwnersOf(threads);
   snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
   ReadStaleAgain(stack_bytes, listing, &snapshot);
-  const ProcessSnapshot snapshot =
+  const ProcessSnapshot after =
       TakeProcessSnapshot(thread.process, thread.tid, before.space.get(), listing.describe, modules, nullptr);
-  if (snapshot.outcome == SnapshotOutcome::kGone) snapshot.failed = NoUserStack::kGone;
-  if (snapshot.outcome != SnapshotOutcome::kSeen) return snapshot;
-  const bool same_around = before.outcome == SnapshotOutcome::kSeen && before.space->SameCode(*snapshot.space);
-  if (snapshot.code.hash == 0 && !same_around) return snapshot;
+  if (after.outcome == SnapshotOutcome::kGone) snapshot.failed = NoUserStack::kGone;
+  if (after.outcome != SnapshotOutcome::kSeen) return snapshot;
+  const bool same_around = before.outcome == SnapshotOutcome::kSeen && before.space->SameCode(*after.space);
+  if (after.code.hash == 0 && !same_around) return snapshot;
   if (runtime != nullptr) runtime->Read(memory, WordsOf(snapshot.stacks, *runtime));
   snapshot.runtime = std::move(runtime);
   snapshot.failed = NoUserStack::kNone;
-  snapshot.space = snapshot.space;
-  snapshot.code = snapshot.code;
+  snapshot.space = after.space;
+  snapshot.code = after.code;
   return snapshot;
 }
 

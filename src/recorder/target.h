@@ -1,5 +1,5 @@
 // One process as the pipeline knows it: its recent code versions, and the captures that wait for a snapshot of it.
-// Plain state of one thread; the caller decides when to look.
+// Plain state of one thread; the caller decides when one is taken.
 #ifndef OFFCPU_RECORDER_TARGET_H_
 #define OFFCPU_RECORDER_TARGET_H_
 

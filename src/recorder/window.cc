@@ -167,9 +167,9 @@ uint32_t Window::InternKernelStack(uint64_t id) {
   return index;
 }
 
-void Window::CountLoss(LossId loss, uint64_t count, uint64_t ns) {
+void Window::CountLoss(LossId id, uint64_t count, uint64_t ns) {
   if (count == 0) return;
-  const std::string_view reason = InfoOf(loss).name;
+  const std::string_view reason = InfoOf(id).name;
   const auto is_it = [reason](const Loss& loss) { return loss.reason == reason; };
   const auto known = std::find_if(losses_.begin(), losses_.end(), is_it);
   Loss& loss = known != losses_.end() ? *known : losses_.emplace_back(Loss{.reason = std::string(reason)});

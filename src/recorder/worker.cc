@@ -25,7 +25,7 @@ constexpr uint64_t kOnlyLiveAfterNs = 10'000'000;
 
 constexpr size_t kLedgerThreads = 1 << 17;
 
-// How long the worker decodes without a look at what else there is to do.
+// How long the worker decodes without asking what else there is to do.
 constexpr std::chrono::seconds kDecodeAtMost{1};
 constexpr std::chrono::milliseconds kBusyPeriod{5};
 constexpr std::chrono::milliseconds kOnlyLivePeriod{40};

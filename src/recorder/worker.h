@@ -48,7 +48,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   absl::Status Start();
-  // Works on what is in the queue, and waits a while for looks and reads that are under way. The drainer has ended.
+  // Works on what is in the queue, and waits a while for snapshots and reads that are under way. The drainer has ended.
   void Stop();
 
   // Ends the window now; nothing that ends later has been handled yet.

@@ -10,7 +10,7 @@ namespace offcpu {
 namespace {
 
 std::string TimeText(const IdleSum& sum) {
-  const RowSums sums = {.blocked_ns = sum.blocked_ns, .blocked_variance = sum.blocked_variance, .sampled = sum.draws};
+  const RowSums sums = {.blocked_ns = sum.blocked_ns, .blocked_variance = sum.blocked_variance, .sampled = sum.sampled};
   return WithError(FormatDuration(sum.blocked_ns), sums, RowValue::kBlocked);
 }
 

@@ -146,9 +146,9 @@ struct WakeSum {
   std::set<std::string> with_pids;  // each way once
 };
 
-std::string ChainText(const NamedProfile& profile, uint32_t waker, bool has_pids) {
+std::string ChainText(const NamedProfile& profile, uint32_t chain, bool has_pids) {
   std::string text;
-  for (const Waker& waker : profile.wakers[waker - 1])
+  for (const Waker& waker : profile.wakers[chain - 1])
     absl::StrAppend(&text, WakerLine(profile, waker, has_pids), "\n");
   return text;
 }

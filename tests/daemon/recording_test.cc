@@ -55,7 +55,7 @@ TEST_F(RecordingTest, WindowsEndByThemselves) {
 
 TEST_F(RecordingTest, EveryWindowGoesToTheSinkAndTheLastOneToo) {
   std::vector<uint64_t> blocked_ns;  // of the first row, which is the number of the cut
-  const auto sink = [&blocked_ns](const Windows& window) {
+  const auto sink = [&blocked_ns](const WindowPieces& window) {
     for (const auto& piece : window) blocked_ns.push_back(piece->rows[0].blocked_ns);
   };
   {

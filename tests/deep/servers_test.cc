@@ -130,7 +130,7 @@ void ExpectAllAccountedFor(const Load& load) {
     std::printf("  %-40s %8" PRIu64 "  %.3f ms\n", loss.reason.c_str(), loss.count, static_cast<double>(loss.ns) / 1e6);
   }
   EXPECT_LE(std::abs(percent(sum.rest_ns(), sum.wall_ns)), 0.2);
-  // Samples are sampled: five standard errors of n, beside those that were missed in any thread.
+  // Samples are taken at random: five standard errors of n, beside those that were missed in any thread.
   const double periods = static_cast<double>(sum.on_cpu_ns) / static_cast<double>(profile->stats.oncpu_period_ns);
   const double allowed =
       5 / std::sqrt(periods) + static_cast<double>(not_sampled_ns) / static_cast<double>(sum.on_cpu_ns);

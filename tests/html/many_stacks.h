@@ -30,13 +30,13 @@ class ManyStacks {
         stack.push_back(names_[50 * depth + random() % (depth < 20 ? 2 : 50)]);
       const std::array<uint64_t, 2> parts = {random() % kSecond, random() % kSecond};
       fake_.Row(process, comm, fake_.User(stack), kernel, parts[0] + parts[1]);
-      const auto column = static_cast<uint32_t>(random() % (kSeconds - 1));
+      const auto number = static_cast<uint32_t>(random() % (kSeconds - 1));
       TimeBuckets times;
-      times.Add({.column = column, .blocked_ns = parts[0]});
-      times.Add({.column = column + 1, .blocked_ns = parts[1], .count = 1});
+      times.Add({.number = number, .blocked_ns = parts[0]});
+      times.Add({.number = number + 1, .blocked_ns = parts[1], .count = 1});
       fake_.profile.rows.back().times = PackTimes(times, 0, 0);
     }
-    fake_.profile.times = {.column_ns = kSecond, .begin_ns = 0};
+    fake_.profile.times = {.bucket_ns = kSecond, .begin_ns = 0};
     fake_.profile.duration_ns = kSeconds * kSecond;
   }
 

@@ -341,10 +341,10 @@ TEST(PageDataTest, AnEmptyProfileHasOnlyTheRoot) {
 
 // A slice of 300 ns in column 0 and of 5'700 ns in column 3.
 std::string SomeTimes() {
-  TimeBuckets slices;
-  slices.Add({.column = 0, .blocked_ns = 300});
-  slices.Add({.column = 3, .blocked_ns = 4'700, .runnable_ns = 1'000, .count = 1});
-  return PackTimes(slices, 0, 0);
+  TimeBuckets buckets;
+  buckets.Add({.number = 0, .blocked_ns = 300});
+  buckets.Add({.number = 3, .blocked_ns = 4'700, .runnable_ns = 1'000, .count = 1});
+  return PackTimes(buckets, 0, 0);
 }
 
 TEST(PageDataTest, TimesAreThoseOfTheRows) {
@@ -353,7 +353,7 @@ TEST(PageDataTest, TimesAreThoseOfTheRows) {
   const uint32_t server = fake.Process(10, "server");
   fake.Row(server, fake.Comm("worker"), fake.User({"read", "main"}), kernel, 5'000, 1'000);
   fake.Row(server, fake.Comm("other"), fake.User({"read", "main"}), kernel, 7);
-  fake.profile.times = {.column_ns = 2'000'000'000, .begin_ns = -5};
+  fake.profile.times = {.bucket_ns = 2'000'000'000, .begin_ns = -5};
   fake.profile.rows[0].times = SomeTimes();
   const PageReader page = Read(fake.profile);
   EXPECT_EQ(page.Field("times").fields.at("column_ns").number(), 2'000'000'000u);
@@ -373,7 +373,7 @@ TEST(PageDataTest, RowsThatAreOneHaveTheTimesOfBoth) {
   const uint32_t worker = fake.Comm("worker");
   fake.Row(server, worker, fake.User({"read", "main"}), kernel, 5'000, 1'000);
   fake.Row(server, worker, fake.User({"write", "main"}), kernel, 5'000, 1'000);
-  fake.profile.times = {.column_ns = 1'000'000'000};
+  fake.profile.times = {.bucket_ns = 1'000'000'000};
   for (NamedRow& row : fake.profile.rows) row.times = SomeTimes();
   const PageReader page = Read(fake.profile, {.max_stacks = 0});
   ASSERT_EQ(page.rows(), 1u);

@@ -119,17 +119,17 @@ class PageTest : public ::testing::Test {
     fake.Row(server, fake.Comm("worker-1"), fake.User({"lock", "main"}), futex, 3 * kSecond, 200'000'001);
     fake.Row(server, fake.Comm("worker-2"), fake.User({"read", "main"}), pipe, 2 * kSecond);
     fake.Row(fake.Process(11, "client"), fake.Comm("client"), fake.User({"lock", "main"}), futex, 7);
-    const auto set = [&fake](size_t row, std::initializer_list<TimeBucket> slices) {
+    const auto set = [&fake](size_t row, std::initializer_list<TimeBucket> buckets) {
       TimeBuckets times;
-      for (const TimeBucket& slice : slices) times.Add(slice);
+      for (const TimeBucket& bucket : buckets) times.Add(bucket);
       fake.profile.rows[row].times = PackTimes(times, 0, 0);
     };
-    set(0, {{.column = 2, .blocked_ns = kSecond},
-            {.column = 3, .blocked_ns = kSecond},
-            {.column = 4, .blocked_ns = kSecond, .runnable_ns = 200'000'001, .count = 1}});
-    set(1, {{.column = 7, .blocked_ns = kSecond}, {.column = 8, .blocked_ns = kSecond, .count = 1}});
-    set(2, {{.column = 9, .blocked_ns = 7, .count = 1}});
-    fake.profile.times = {.column_ns = kSecond, .begin_ns = 0};
+    set(0, {{.number = 2, .blocked_ns = kSecond},
+            {.number = 3, .blocked_ns = kSecond},
+            {.number = 4, .blocked_ns = kSecond, .runnable_ns = 200'000'001, .count = 1}});
+    set(1, {{.number = 7, .blocked_ns = kSecond}, {.number = 8, .blocked_ns = kSecond, .count = 1}});
+    set(2, {{.number = 9, .blocked_ns = 7, .count = 1}});
+    fake.profile.times = {.bucket_ns = kSecond, .begin_ns = 0};
     fake.profile.start_unix_ns = 1'790'000'000 * kSecond;
     fake.profile.duration_ns = 10 * kSecond;
     Write("times.html", Written(OutputFormat::kHtml, fake.profile, {}));

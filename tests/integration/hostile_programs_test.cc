@@ -21,7 +21,7 @@ using ::testing::Not;
 struct HostileProgram {
   std::string name;
   std::vector<std::string> words;
-  std::string drop;  // a part of its name
+  std::string loss;  // a part of its name
 };
 
 void PrintTo(const HostileProgram& program, std::ostream* out) { *out << program.name; }

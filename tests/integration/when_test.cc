@@ -67,9 +67,9 @@ RecordConfig ConfigFor(const Waiter& waiter, uint64_t bucket_ns = kSecond) {
 std::map<uint32_t, TimeBucket> BucketsOf(const Profile& profile) {
   std::map<uint32_t, TimeBucket> buckets;
   for (const ProfileRow& row : profile.rows) {
-    const std::vector<TimeBucket> buckets = UnpackTimes(row.times).value();
+    const std::vector<TimeBucket> of_row = UnpackTimes(row.times).value();
     TimeBucket all;
-    for (const TimeBucket& bucket : buckets) {
+    for (const TimeBucket& bucket : of_row) {
       buckets[bucket.number].Add(bucket);
       all.Add(bucket);
     }
@@ -80,7 +80,7 @@ std::map<uint32_t, TimeBucket> BucketsOf(const Profile& profile) {
   return buckets;
 }
 
-uint64_t ColumnAt(const Profile& profile, uint64_t boot_ns) {
+uint64_t BucketAt(const Profile& profile, uint64_t boot_ns) {
   return (boot_ns - profile.start_boot_ns - static_cast<uint64_t>(profile.times.begin_ns)) / profile.times.bucket_ns;
 }
 
@@ -91,7 +91,7 @@ void ExpectItsTimes(const Profile& profile, const Waiter& waiter, uint64_t ends,
   EXPECT_GT(profile.times.begin_ns, -static_cast<int64_t>(bucket_ns));
   const std::map<uint32_t, TimeBucket> buckets = BucketsOf(profile);
   for (const auto& [number, bucket] : buckets) EXPECT_LE(bucket.blocked_ns + bucket.runnable_ns, bucket_ns) << number;
-  const uint64_t first_wake = ColumnAt(profile, waiter.wakes().front().first);
+  const uint64_t first_wake = BucketAt(profile, waiter.wakes().front().first);
   ASSERT_GE(first_wake, 2u);
   for (uint32_t number = 1; number < first_wake; ++number) {
     ASSERT_TRUE(buckets.contains(number)) << number;
@@ -101,8 +101,8 @@ void ExpectItsTimes(const Profile& profile, const Waiter& waiter, uint64_t ends,
 }
 
 // Buckets of a second, and of a 64th of one.
-class WhenInColumns : public ::testing::TestWithParam<uint64_t> {};
-INSTANTIATE_TEST_SUITE_P(Widths, WhenInColumns, ::testing::Values(kSecond, kSecond / 64));
+class WhenInBuckets : public ::testing::TestWithParam<uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Widths, WhenInBuckets, ::testing::Values(kSecond, kSecond / 64));
 
 TEST_P(WhenInBuckets, AWaitLiesInThoseThatItLasts) {
   Waiter waiter;
@@ -126,8 +126,8 @@ TEST_P(WhenInBuckets, AWaitLiesInThoseThatItLasts) {
   // A wait ends when the thread runs again, which is some time after it was woken, and before it is woken once more.
   for (size_t i = 0; i < waiter.wakes().size(); ++i) {
     const bool is_last = i + 1 == waiter.wakes().size();
-    const auto begin = ends.lower_bound(ColumnAt(*profile, waiter.wakes()[i].first));
-    const auto end = is_last ? ends.end() : ends.upper_bound(ColumnAt(*profile, waiter.wakes()[i + 1].second));
+    const auto begin = ends.lower_bound(BucketAt(*profile, waiter.wakes()[i].first));
+    const auto end = is_last ? ends.end() : ends.upper_bound(BucketAt(*profile, waiter.wakes()[i + 1].second));
     uint64_t found = 0;
     for (auto number = begin; number != end; ++number) found += number->second;
     EXPECT_GE(found, 1u) << "it was woken before";

@@ -14,7 +14,7 @@ namespace {
 
 // 100 ms with a standard error of so much.
 RowSums Estimate(double error_ns, uint64_t sampled = 100) {
-  return {.blocked_ns = 100'000'000, .ns_variance = error_ns * error_ns, .sampled = draws};
+  return {.blocked_ns = 100'000'000, .ns_variance = error_ns * error_ns, .sampled = sampled};
 }
 
 std::string TextOf(double error_ns, uint64_t sampled = 100) {

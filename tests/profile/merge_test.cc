@@ -387,9 +387,9 @@ class MergeTimesTest : public MergeTest {
     Profile window = Window(7 * buckets.size(), 0);
     window.start_boot_ns = boot_ns;
     window.times = {.bucket_ns = bucket_ns, .begin_ns = -static_cast<int64_t>(bucket_ns) / 2};
-    TimeBuckets buckets;
-    for (const uint32_t number : buckets) buckets.Add({.number = number, .blocked_ns = 7});
-    window.rows[0].times = PackTimes(buckets, 0, 0);
+    TimeBuckets times;
+    for (const uint32_t number : buckets) times.Add({.number = number, .blocked_ns = 7});
+    window.rows[0].times = PackTimes(times, 0, 0);
     return window;
   }
 };

@@ -19,7 +19,7 @@ TEST(RunQueueWaitsTest, ABoundIsTheLastOfItsBucket) {
   EXPECT_EQ(waits.ns, 5'000'070'002u);
 }
 
-// A wait of 2 ms of which the last half was for a CPU, drawn from those below 8 ms: with a chance of a quarter.
+// A wait of 2 ms of which the last half was for a CPU, sampled from those below 8 ms: with a chance of a quarter.
 TEST(RunQueueWaitsTest, WhatWasSampledCountsAsWhatItStandsFor) {
   RunQueueWaits waits;
   waits.Add(1'000'000, RowSums::OfWait(1'000'000, 1'000'000, 0, 8'000'000));

@@ -1,5 +1,5 @@
 // A profile of two processes, made line by line, in which waits below 100 us are a sample: two rows that are exact, one
-// of 400 sampled waits and one of a single one.
+// of 400 sampled waits and one of a single wait.
 #ifndef OFFCPU_TESTS_PROFILE_SAMPLED_PROFILE_H_
 #define OFFCPU_TESTS_PROFILE_SAMPLED_PROFILE_H_
 

@@ -184,7 +184,7 @@ TEST_F(TargetsTest, ASnapshotThatIsRefusedMeanwhileLosesNothing) {
 
 class PacedTargetTest : public TargetsTest {
  protected:
-  void SetLook(SnapshotOutcome outcome, uint64_t cpu_ns) {
+  void SetSnapshot(SnapshotOutcome outcome, uint64_t cpu_ns) {
     processes_->Set(
         kProcess.pid,
         {.outcome = outcome, .name = "leader", .code = kVersion1, .space = SpaceAt(kCode), .cpu_ns = cpu_ns});
@@ -195,46 +195,46 @@ class PacedTargetTest : public TargetsTest {
     now_ns_ += ns;
     Tick();
   }
-  int looks() const { return processes_->snapshots_taken(kProcess.pid); }
+  int snapshots() const { return processes_->snapshots_taken(kProcess.pid); }
 };
 
 TEST_F(PacedTargetTest, CapturesWaitForAProcessThatIsLookedAtOften) {
-  SetLook(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs);
+  SetSnapshot(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs);
   targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
   Capture(1);
   Settle();
-  EXPECT_EQ(looks(), 2) << "at once";
+  EXPECT_EQ(snapshots(), 2) << "at once";
   EXPECT_THAT(walked_, ElementsAre(Pair(1, false)));
   Capture(2);
   Pass(SnapshotPace::kLongestPauseNs / 2);
   Capture(3);
   Pass(SnapshotPace::kLongestPauseNs / 2 - 1);
   EXPECT_FALSE(targets_->idle());
-  EXPECT_EQ(looks(), 2);
+  EXPECT_EQ(snapshots(), 2);
   OnCapture(ACapture(4, kVersion1));
   EXPECT_THAT(walked_, SizeIs(2)) << "what is known waits for nothing";
   Pass(1);
   Settle();
-  EXPECT_EQ(looks(), 3) << "one for both";
+  EXPECT_EQ(snapshots(), 3) << "one for both";
   EXPECT_THAT(walked_, SizeIs(4));
   EXPECT_THAT(given_up_, IsEmpty());
 }
 
 // A walk asks for looks now and then; nothing waits for them.
 TEST_F(PacedTargetTest, WithoutCapturesNothingWaits) {
-  SetLook(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs + 1);
+  SetSnapshot(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs + 1);
   targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
   targets_->SnapshotAgain(kProcess);
   EXPECT_TRUE(targets_->idle());
-  EXPECT_EQ(looks(), 1);
+  EXPECT_EQ(snapshots(), 1);
 }
 
 // The walk of each capture that one snapshot serves asks for another snapshot, which has to wait.
 TEST_F(PacedTargetTest, ASnapshotThatHasToWaitLosesNothing) {
   snapshot_again_ = true;
-  SetLook(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs + 1);
+  SetSnapshot(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs + 1);
   for (const uint64_t cookie : {1, 2, 3}) OnCapture(ACapture(cookie, kVersion1));
   Settle();
   EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true), Pair(3, true)));
@@ -242,7 +242,7 @@ TEST_F(PacedTargetTest, ASnapshotThatHasToWaitLosesNothing) {
 }
 
 TEST_F(PacedTargetTest, WhoNeverHoldsStillIsGivenUpAllTheSame) {
-  SetLook(SnapshotOutcome::kChanging, SnapshotPace::kAtOnceNs / 10);
+  SetSnapshot(SnapshotOutcome::kChanging, SnapshotPace::kAtOnceNs / 10);
   Capture(1);
   while (given_up_.empty()) {
     std::this_thread::yield();
@@ -254,7 +254,7 @@ TEST_F(PacedTargetTest, WhoNeverHoldsStillIsGivenUpAllTheSame) {
 // One snapshot that took long is paid for as well, when it comes back.
 TEST_F(PacedTargetTest, ASnapshotThatCameLateCounts) {
   Make({.retry_ns = 1, .deadline = std::chrono::milliseconds(20)});
-  SetLook(SnapshotOutcome::kSeen, 2 * SnapshotPace::kAtOnceNs);
+  SetSnapshot(SnapshotOutcome::kSeen, 2 * SnapshotPace::kAtOnceNs);
   std::promise<void> end;
   processes_->Block(kProcess.pid, end.get_future().share());
   targets_->HearOf(kProcess, kProcess.pid, "leader");
@@ -266,10 +266,10 @@ TEST_F(PacedTargetTest, ASnapshotThatCameLateCounts) {
   }
   Capture(1);
   Pass(SnapshotPace::kLongestPauseNs - 1);
-  EXPECT_EQ(looks(), 1);
+  EXPECT_EQ(snapshots(), 1);
   Pass(1);
   Settle();
-  EXPECT_EQ(looks(), 2);
+  EXPECT_EQ(snapshots(), 2);
 }
 
 TEST_F(TargetsTest, ARuntimeIsFoundOnce) {
@@ -333,16 +333,16 @@ TEST_F(TargetsTest, ARuntimeOfAnUnknownFormIsNotLookedFor) {
 
 // A process may have tables of a runtime that take long to refuse.
 TEST_F(PacedTargetTest, TimeToFindARuntimeCounts) {
-  SetLook(SnapshotOutcome::kSeen, 0);
+  SetSnapshot(SnapshotOutcome::kSeen, 0);
   host_->find_runtime = [](ProcessSnapshot* snapshot) { snapshot->cpu_ns += 2 * SnapshotPace::kAtOnceNs; };
   targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
   Capture(1);
   Pass(SnapshotPace::kLongestPauseNs - 1);
-  EXPECT_EQ(looks(), 1);
+  EXPECT_EQ(snapshots(), 1);
   Pass(1);
   Settle();
-  EXPECT_EQ(looks(), 2);
+  EXPECT_EQ(snapshots(), 2);
 }
 
 TEST_F(TargetsTest, WhatStillWaitsIsGivenUpAtTheEnd) {
