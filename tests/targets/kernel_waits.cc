@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <string>
 #include <thread>
 #include <vector>
@@ -149,6 +150,7 @@ void StartLocker(const std::string& path) {
   }
 }
 
+// Never waits itself: a waiter that has ended gives and takes nothing more, while others still have to be woken.
 void RunFeeder() {
   pthread_setname_np(pthread_self(), "f_feeder");
   std::vector<char> bytes(4096);
@@ -163,9 +165,9 @@ void RunFeeder() {
     kill(getpid(), SIGUSR1);
     kill(getpid(), SIGUSR2);
     target::Check(pwrite(changed_file, "x", 1, 0) == 1, "pwrite");
-    target::Check(write(terminal_ends[0], "x", 1) == 1, "write to a terminal");
-    target::Check(read(full_pipe[0], bytes.data(), bytes.size()) > 0, "read of a pipe");
-    target::Check(send(datagrams[1], "x", 1, 0) == 1, "send");
+    target::Check(write(terminal_ends[0], "x", 1) == 1 || errno == EAGAIN, "write to a terminal");
+    target::Check(read(full_pipe[0], bytes.data(), bytes.size()) > 0 || errno == EAGAIN, "read of a pipe");
+    target::Check(send(datagrams[1], "x", 1, MSG_DONTWAIT) == 1 || errno == EAGAIN, "send");
     close(open(fifo.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   }
 }
@@ -194,6 +196,7 @@ void OpenQueues() {
   if (mailbox >= 0) mq_unlink(name.c_str());
   target::Check(pipe2(full_pipe, O_CLOEXEC) == 0, "pipe");
   target::Check(fcntl(full_pipe[1], F_SETPIPE_SZ, 4096) >= 0, "F_SETPIPE_SZ");
+  target::Check(fcntl(full_pipe[0], F_SETFL, O_NONBLOCK) == 0, "F_SETFL");
   target::Check(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, datagrams) == 0, "socketpair");
 }
 
@@ -213,7 +216,7 @@ void OpenSignals() {
 }
 
 void OpenTerminal() {
-  terminal_ends[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  terminal_ends[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
   target::Check(terminal_ends[0] >= 0 && grantpt(terminal_ends[0]) == 0 && unlockpt(terminal_ends[0]) == 0, "ptmx");
   terminal_ends[1] = open(ptsname(terminal_ends[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
   target::Check(terminal_ends[1] >= 0, "pts");
