@@ -1,14 +1,12 @@
 #include "runtimes/perf_map/perf_map.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "process/address_space.h"
 #include "runtimes/known_runtimes.h"
+#include "tests/process/forked_child.h"
 
 namespace offcpu {
 namespace {
@@ -102,32 +101,15 @@ class ForkedPerfMapTest : public PerfMapFileTest {
       trampolines_[at] = static_cast<std::byte>(function[at % function.size()]);
   }
   void TearDown() override {
-    kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
-    unlink(PathOf(child_).c_str());
+    if (child_.has_value()) unlink(PathOf(child_->pid()).c_str());
     PerfMapFileTest::TearDown();
   }
   static std::string PathOf(pid_t pid) { return "/tmp/perf-" + std::to_string(pid) + ".map"; }
 
-  void Fork(bool execs = false) {
-    int ready[2];  // closed by execve, or by the child
-    ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
-    child_ = fork();
-    if (child_ == 0) {
-      if (execs) execl("/bin/sleep", "sleep", "60", nullptr);
-      close(ready[0]);
-      close(ready[1]);
-      for (;;) pause();
-    }
-    close(ready[1]);
-    char byte = 0;
-    ASSERT_EQ(read(ready[0], &byte, 1), 0);
-    close(ready[0]);
-  }
-  void Write() const { std::ofstream(PathOf(child_)) << "2000 10 g\n"; }
+  void Write() const { std::ofstream(PathOf(child_->pid())) << "2000 10 g\n"; }
 
   std::shared_ptr<const AddressSpace> Build(const AddressSpace* previous = nullptr) {
-    return BuildAddressSpace(kMadeCode, SpanMemory(0x1000, trampolines_), child_, previous, modules_, 0,
+    return BuildAddressSpace(kMadeCode, SpanMemory(0x1000, trampolines_), child_->pid(), previous, modules_, 0,
                              RuntimesReader());
   }
   // The paths of the maps that name the code at `begin`, nearest first.
@@ -140,39 +122,39 @@ class ForkedPerfMapTest : public PerfMapFileTest {
     return paths;
   }
 
-  pid_t child_ = -1;
+  std::optional<ForkedChild> child_;
   ModuleCache modules_;
   std::vector<std::byte> trampolines_ = std::vector<std::byte>(0x1000);
 };
 
 TEST_F(ForkedPerfMapTest, TrampolinesAreNamedByTheMapOfBeforeTheFork) {
-  Fork();
+  child_.emplace();
   EXPECT_THAT(MapsAt(0x1000), ElementsAre(path_));
   Write();
-  EXPECT_THAT(MapsAt(0x1000), ElementsAre(PathOf(child_), path_));
+  EXPECT_THAT(MapsAt(0x1000), ElementsAre(PathOf(child_->pid()), path_));
 }
 
 // Both processes may have made it since.
 TEST_F(ForkedPerfMapTest, OtherCodeIsNamedByTheProcesssOwnMap) {
-  Fork();
+  child_.emplace();
   EXPECT_THAT(MapsAt(0x4000), IsEmpty());
   Write();
-  EXPECT_THAT(MapsAt(0x4000), ElementsAre(PathOf(child_)));
+  EXPECT_THAT(MapsAt(0x4000), ElementsAre(PathOf(child_->pid())));
 }
 
 TEST_F(ForkedPerfMapTest, AProgramOfItsOwnHasNoCodeOfItsParent) {
-  Fork(/*execs=*/true);
+  child_.emplace(/*execs=*/true);
   EXPECT_THAT(MapsAt(0x1000), IsEmpty());
 }
 
 TEST_F(ForkedPerfMapTest, TheMapOfBeforeTheForkHasToBeTrusted) {
-  Fork();
+  child_.emplace();
   ASSERT_EQ(chmod(path_.c_str(), 0646), 0);
   EXPECT_THAT(MapsAt(0x1000), IsEmpty());
 }
 
 TEST_F(ForkedPerfMapTest, MapsStayTheSame) {
-  Fork();
+  child_.emplace();
   Write();
   const auto space = Build();
   EXPECT_TRUE(Build(space.get())->SameCode(*space));
