@@ -76,7 +76,9 @@ FramePointer Joined(FramePointer a, FramePointer b) {
 // Follows all ways through one function.
 class Function {
  public:
-  explicit Function(std::span<const std::byte> code) : code_(code), at_(code.size(), FramePointer::kUnseen) {
+  // `left`: instructions that may still be decoded.
+  Function(std::span<const std::byte> code, size_t* left)
+      : code_(code), at_(code.size(), FramePointer::kUnseen), left_(left) {
     ZydisDecoderInit(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   }
 
@@ -100,6 +102,8 @@ class Function {
 
  private:
   bool Decode(size_t at, Decoded* decoded) const {
+    if (*left_ == 0) return false;
+    --*left_;
     return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder_, code_.data() + at, code_.size() - at, &decoded->instruction,
                                                decoded->operands.data()));
   }
@@ -174,20 +178,27 @@ class Function {
   std::vector<FramePointer> at_;  // by offset
   std::vector<size_t> pending_;
   bool jumps_without_frame_ = false;  // to where nothing shows
+  size_t* left_;
 };
+
+bool HasFrameAtCalls(std::span<const std::byte> function, size_t* left) {
+  return function.size() <= kMaxFunctionBytes && Function(function, left).HasFrameAtCalls();
+}
 
 }  // namespace
 
 bool HasFrameAtCalls(std::span<const std::byte> function) {
-  return function.size() <= kMaxFunctionBytes && Function(function).HasFrameAtCalls();
+  size_t left = kMaxDecoded;
+  return HasFrameAtCalls(function, &left);
 }
 
 std::vector<CodeRange> FramedFunctions(std::span<const std::byte> code, uint64_t address,
                                        std::span<const CodeRange> functions) {
   std::vector<CodeRange> framed;
+  size_t left = kMaxDecoded;
   for (const CodeRange& function : functions) {
     if (function.begin < address || function.end <= function.begin || function.end - address > code.size()) continue;
-    if (!HasFrameAtCalls(code.subspan(function.begin - address, function.end - function.begin))) continue;
+    if (!HasFrameAtCalls(code.subspan(function.begin - address, function.end - function.begin), &left)) continue;
     if (!framed.empty() && framed.back().end == function.begin) {
       framed.back().end = function.end;
     } else {

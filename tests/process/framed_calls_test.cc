@@ -97,6 +97,15 @@ TEST(FramedCallsTest, WhatIsNoCodeIsNotKnown) {
   EXPECT_FALSE(HasFrameAtCalls(longest));
 }
 
+// Each instruction is decoded twice: when it is followed, and when what nothing leads to is looked for.
+TEST(FramedCallsTest, FunctionsBehindTheLimitAreLeftOut) {
+  constexpr size_t kFunctions = kMaxDecoded / 2 / kMaxFunctionBytes;
+  const std::vector<std::byte> code((kFunctions + 1) * kMaxFunctionBytes, std::byte{0x90});
+  std::vector<CodeRange> functions;
+  for (size_t i = 0; i <= kFunctions; ++i) functions.push_back({i * kMaxFunctionBytes, (i + 1) * kMaxFunctionBytes});
+  EXPECT_EQ(FramedFunctions(code, 0, functions), (std::vector<CodeRange>{{0, kFunctions * kMaxFunctionBytes}}));
+}
+
 TEST(FramedCallsTest, NeighboursAreOneRange) {
   const std::vector<std::byte> code = Code({kPushFp, kSetFp, kCall, kPopFp, kRet,  // 11 bytes
                                             kPushFp, kSetFp, kCall, kPopFp, kRet,  //
