@@ -88,7 +88,7 @@ class Recording {
   const StartRecorder start_;
   const WindowSink sink_;
   WindowStore store_;
-  std::unique_ptr<Recorder> recorder_;  // of the thread, as what it had done at the last look is
+  std::unique_ptr<Recorder> recorder_;  // of the thread, as what it had done when it was last asked is
   RecorderProgress progress_;
   std::atomic<Clock::time_point> last_beat_{Clock::now()};
 

@@ -28,8 +28,8 @@ class CostKeeper {
 
   // Is it time for an update? Twice a second at first, and every second later. CLOCK_MONOTONIC.
   bool IsDue(uint64_t now_ns) const;
-  // Takes the cost in. True if thresholds_ns changes. The first second lowers nothing: processes are looked at, and
-  // their unwind tables are read.
+  // Judges the cost since the last update. True if thresholds_ns changes. The first second lowers nothing: processes
+  // are looked at, and their unwind tables are read.
   bool Update(CostReading now);
   // T of each user; see SamplingControl.
   std::vector<uint64_t> thresholds_ns() const { return control_.thresholds_ns(); }

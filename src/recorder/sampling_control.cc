@@ -33,8 +33,7 @@ double FairLevel(std::span<const double> wants, double sum) {
 
 uint64_t SamplingControl::longest_ns() const { return *std::max_element(thresholds_ns_.begin(), thresholds_ns_.end()); }
 
-// What each could cost at the next update: with a T that has fallen as far as it may, no more than what is sampled
-// besides.
+// What each could cost at the next update, if its T falls as far as it may: as much more as is sampled then, at most.
 std::vector<double> SamplingControl::Wants(std::span<const double> costs) const {
   std::vector<double> wants(costs.begin(), costs.end());
   for (size_t user = 0; user < wants.size(); ++user) {
