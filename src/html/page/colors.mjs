@@ -4,9 +4,10 @@
 // their patterns. In two recordings that are compared, bars have the color of their change (`changes`, from -3 to 3 as
 // change.mjs has it), and its sign before their names. In the heat map, causes have the colors of `causes`, those with
 // most in all of it the first ones, the more of them the more there is; words say what is pointed at.
+import { KINDS } from './kinds.mjs';
 
 const LIGHT = {
-  kinds: ['#f5cd9a', '#a9cbee', '#b5dfa6', '#e4e4e4', '#d8c2f0', '#f1efdc'],
+  kinds: KINDS.map(({ light }) => light),
   files: ['#f5cd9a', '#c3e3a1', '#f2e38c', '#9fdcd2', '#f0b7a8', '#d3cd9c', '#eadfd6'],
   text: '#111111',
   match: '#ffa3e0',
@@ -29,7 +30,7 @@ const LIGHT = {
 };
 
 const DARK = {
-  kinds: ['#6b4715', '#1e4672', '#2a561f', '#474747', '#523375', '#39382a'],
+  kinds: KINDS.map(({ dark }) => dark),
   files: ['#6b4715', '#3d5a1c', '#5f5410', '#1b5850', '#74382a', '#55512a', '#4f453d'],
   text: '#ffffff',
   match: '#8c1f6d',

@@ -2,7 +2,6 @@
 // below 2^53, and BigInt beyond: sums are exact in both.
 
 const MAGIC = 'OFFCPU1\n';
-export const KIND = { user: 0, kernel: 1, interpreted: 2, missing: 3, waker: 4, thread: 5 };
 
 // Into one buffer, whose size the gzip file tells: a browser takes longer to collect a stream of unknown size.
 export async function unpack(base64) {

@@ -1,5 +1,5 @@
 // All that is known of one bar, in words: what it is, how much, of what kind, and what for.
-import { KIND } from './data.mjs';
+import { KIND, KINDS } from './kinds.mjs';
 import { changeWords, changedShares, nodeChange, scaledChange, shareWords, signed } from './change.mjs';
 import { formatAmount, formatExact, formatPercent } from './format.mjs';
 import { formatScaled, unitOf } from './scale.mjs';
@@ -15,14 +15,6 @@ const PART_WORDS = {
   cpu: 'on a CPU, by samples',
   count: 'times',
   samples: 'samples',
-};
-const KIND_SENTENCES = {
-  [KIND.user]: 'a function in user mode',
-  [KIND.kernel]: 'a function of the kernel',
-  [KIND.interpreted]: 'an interpreted function',
-  [KIND.missing]: 'stands for what is missing',
-  [KIND.waker]: 'what follows ended the wait',
-  [KIND.thread]: 'a group',
 };
 const MOST_SHARES = 4;
 
@@ -72,7 +64,7 @@ export function detailLines(view, node, value) {
   const isFrameOfWaker = node !== 0 && kind !== KIND.waker && view.isWaker[node] === 1;
   const module = node === 0 ? '' : view.module(view.frame[node]);
   const lines = [
-    ['what', `${KIND_SENTENCES[kind]}${isFrameOfWaker ? ', of who ended the wait' : ''}`],
+    ['what', `${KINDS[kind].sentence}${isFrameOfWaker ? ', of who ended the wait' : ''}`],
     ['file', module],
     ...(view.before === null ? amountLines(view, node, isTime) : changeLines(view, node, isTime)),
     ['cause', causeWords(view, node, 'cause', isTime)],
@@ -129,7 +121,7 @@ export function tipLines(view, node, value) {
   const { isTime } = valueOf(value);
   const module = node === 0 ? '' : view.module(view.frame[node]);
   const kind = node === 0 ? KIND.thread : view.kind(view.frame[node]);
-  const where = module === '' ? KIND_SENTENCES[kind] : module;
+  const where = module === '' ? KINDS[kind].sentence : module;
   if (view.before !== null) return [view.nodeName(node), changeWords(nodeChange(view, node), isTime, view.scale), where];
   const amount = `${formatAmount(view.exact(node), isTime)}${errorWords(view.error(node), view.total[node])}`;
   return [view.nodeName(node), `${amount}, ${formatPercent(view.total[node], view.total[0])} of all`, where];

@@ -1,6 +1,6 @@
 // The graph: bars on a canvas that is as large as what is seen of it, and drawn anew when that changes. It draws, says
 // what is pointed at, and moves with the keys; what is done with that is up to who made it.
-import { KIND } from './data.mjs';
+import { KIND, KINDS } from './kinds.mjs';
 import { barColor } from './paint.mjs';
 import { colorsOf } from './colors.mjs';
 import { fitted } from './format.mjs';
@@ -213,7 +213,7 @@ export class FlameGraph {
 
 // A name, behind the mark of its change if there is one.
 function labelOf(name, change, room, kind) {
-  const isFunction = kind <= KIND.interpreted;
+  const isFunction = KINDS[kind].isFunction;
   if (change === null || room < 3) return fitted(name, room, isFunction);
   const short = markOf(change, false);
   const long = markOf(change, true);

@@ -1,5 +1,5 @@
 // Which files (programs and libraries) have most of the graph: these have colors of their own, whatever is filtered.
-import { KIND } from './data.mjs';
+import { KIND } from './kinds.mjs';
 
 export const COLORED_MODULES = 6;
 

@@ -1,6 +1,6 @@
 // Whose code a frame is: the program's own, that of others (libc, a runtime, the kernel), or nobody's. A file is known by
 // its name, and functions that compilers and runtimes put into the program itself are known by theirs. Pure functions.
-import { KIND } from './data.mjs';
+import { KIND } from './kinds.mjs';
 
 export const OWNER = { program: 0, others: 1, nobody: 2 };
 

@@ -1,6 +1,6 @@
 // Which color a bar has, on the screen and in pictures: that of its change, if two recordings are compared; else that of
 // a match, of its file, or of its kind.
-import { KIND } from './data.mjs';
+import { KIND } from './kinds.mjs';
 import { nodeChange, stepOf } from './change.mjs';
 
 // matches: by node, or null; files: as modules.mjs ranks them, or null where kinds have the colors.

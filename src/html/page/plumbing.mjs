@@ -1,6 +1,6 @@
 // Functions of the kernel that every wait goes through: how a system call is entered, and the scheduler. They say
 // nothing about a wait, so they are left out of stacks until they are asked for.
-import { KIND } from './data.mjs';
+import { KIND } from './kinds.mjs';
 
 const PLUMBING = new RegExp(
   `^(?:${[

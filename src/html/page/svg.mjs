@@ -1,7 +1,7 @@
 // The graph as it is drawn, as a picture for documents: SVG without a script, in which a bar's words are its title. Names
 // are text there, too. Pure functions.
 import { fitted } from './format.mjs';
-import { KIND } from './data.mjs';
+import { KINDS } from './kinds.mjs';
 
 const LEVEL_PIXELS = 18;
 const LETTER_PIXELS = 7.3; // of the font below
@@ -31,7 +31,7 @@ export function svgText(view, bars, { width, isFlame, title, words, color, color
 }
 
 function svgBar(view, node, { x, y, width }, { words, fill }) {
-  const isFunction = node !== 0 && view.kind(view.frame[node]) <= KIND.interpreted;
+  const isFunction = node !== 0 && KINDS[view.kind(view.frame[node])].isFunction;
   const label = fitted(view.nodeName(node), Math.floor((width - 2 * EDGE_PIXELS) / LETTER_PIXELS), isFunction);
   const text = label === '' ? '' : `<text x="${(x + EDGE_PIXELS).toFixed(1)}" y="${y + 13}">${escapedXml(label)}</text>`;
   const place = `x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${LEVEL_PIXELS - 1}"`;

@@ -2,10 +2,10 @@
 // it.
 import { formatAmount, formatPercent } from './format.mjs';
 import { errorWords } from './errors.mjs';
+import { KINDS } from './kinds.mjs';
 import { nodeChange, ratioWords, signed, wayWords } from './change.mjs';
 
 const FIRST_CHILDREN = 50;
-const KIND_WORDS = ['', 'kernel', 'interpreted', 'missing', '', ''];
 
 export function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
@@ -39,7 +39,7 @@ export class TreeView {
 
   item(node, level, position, size) {
     const { view } = this;
-    const kind = node === 0 ? '' : KIND_WORDS[view.kind(view.frame[node])];
+    const kind = node === 0 ? '' : KINDS[view.kind(view.frame[node])].word;
     const item = element(
       'li',
       { role: 'treeitem', tabIndex: -1, 'aria-level': level, 'aria-posinset': position, 'aria-setsize': size },

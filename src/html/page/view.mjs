@@ -1,7 +1,8 @@
 // The tree that is shown: groups, then stacks from the outermost frame to the leaf, then who woke. Frames that are left
 // out give what they have to their callers, so that the root has all of it.
 import { TreeBuilder } from './child_index.mjs';
-import { KIND, figures } from './data.mjs';
+import { figures } from './data.mjs';
+import { KIND } from './kinds.mjs';
 import { groupColumn } from './labels.mjs';
 import { dropUnused, earlierCall } from './recursion.mjs';
 import { noError } from './errors.mjs';

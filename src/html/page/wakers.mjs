@@ -2,7 +2,7 @@
 // link: the thread that woke, where it did that, and the way back from there; and then the thread that had woken that
 // one.
 import { View, finish } from './view.mjs';
-import { KIND } from './data.mjs';
+import { KIND } from './kinds.mjs';
 import { TreeBuilder } from './child_index.mjs';
 import { below } from './causes.mjs';
 import { foldNumbers, threadFold } from './labels.mjs';

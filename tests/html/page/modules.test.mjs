@@ -5,6 +5,7 @@ import { barAt, layOut } from '../../../src/html/page/layout.mjs';
 import { colorsOf, contrast } from '../../../src/html/page/colors.mjs';
 import { compile, search } from '../../../src/html/page/search.mjs';
 import { decode, unpack } from '../../../src/html/page/data.mjs';
+import { KINDS } from '../../../src/html/page/kinds.mjs';
 import { defaultState, fromHash, nodeOf, toHash, tokensOf } from '../../../src/html/page/state.mjs';
 import { detailLines } from '../../../src/html/page/details.mjs';
 import { fitted, shortName } from '../../../src/html/page/format.mjs';
@@ -332,7 +333,7 @@ test('the legend has the colors of the bars, and all text of the page can be rea
   assert.equal(sets.length, 2);
   sets.forEach((set, i) => {
     const { kinds, files, match, blocked, runnable, cpu, changes, before, after } = colorsOf(i === 1);
-    assert.deepEqual([set.user, set.kernel, set.interpreted, set.missing, set.waker, set.thread], kinds);
+    assert.deepEqual(KINDS.map(({ name }) => set[name]), kinds);
     assert.deepEqual([0, 1, 2, 3, 4, 5, 6].map((rank) => set[`file${rank}`]), files);
     assert.deepEqual([set.match, set.blocked, set.runnable, set.cpu], [match, blocked, runnable, cpu]);
     const shown = ['shrank3', 'shrank2', 'shrank1', 'same', 'grew1', 'grew2', 'grew3'].map((name) => set[name]);
