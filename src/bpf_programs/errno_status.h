@@ -1,4 +1,4 @@
-// What the kernel refused, as a status.
+// The status of what the kernel refused: PermissionDenied or Internal, by errno.
 #ifndef OFFCPU_BPF_PROGRAMS_ERRNO_STATUS_H_
 #define OFFCPU_BPF_PROGRAMS_ERRNO_STATUS_H_
 

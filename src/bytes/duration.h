@@ -1,4 +1,5 @@
-// A length of time as a person writes it: a number and a unit, as "50us", "1.5ms", "2s", "1m"; "0" needs no unit.
+// Reads a length of time as a person writes it: a number and a unit, as "50us", "1.5ms", "2s", "1m"; "0" needs no unit.
+// units.h writes one.
 #ifndef OFFCPU_BYTES_DURATION_H_
 #define OFFCPU_BYTES_DURATION_H_
 

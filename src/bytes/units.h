@@ -1,4 +1,4 @@
-// Numbers as a person reads them. Pure functions.
+// Numbers and lengths of time as a person reads them; duration.h reads what a person writes. Pure functions.
 #ifndef OFFCPU_BYTES_UNITS_H_
 #define OFFCPU_BYTES_UNITS_H_
 

@@ -1,5 +1,5 @@
-// The service: a recording, the control socket that it is asked over, and what signals and systemd want. Runs on the
-// thread that calls it, which must have no others yet: it blocks the signals for all.
+// The service: puts together the recording, the control socket, HTTP and export, and does what signals and systemd
+// want. Runs on the thread that calls it, which must have no others yet: it blocks the signals for all.
 //
 // SIGTERM and SIGINT end it within nine seconds, whatever hangs; SIGHUP reads the configuration again. systemd's
 // watchdog is fed only while windows are being cut.

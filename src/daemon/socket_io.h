@@ -1,5 +1,5 @@
-// Sends bytes over a stream socket and waits for them, with a deadline, so that a peer that takes a byte now and then
-// does not hold anybody up. Needs a socket of any kind; never raises SIGPIPE. Any thread.
+// Sends and receives on a stream socket, each with a deadline, so that a peer that takes a byte now and then does not
+// hold anybody up. Needs a socket of any kind; never raises SIGPIPE. Any thread.
 #ifndef OFFCPU_DAEMON_SOCKET_IO_H_
 #define OFFCPU_DAEMON_SOCKET_IO_H_
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "export/delivery.h"
+#include "export/answer_meaning.h"
 
 namespace offcpu {
 

@@ -1,5 +1,5 @@
 // How windows leave the host. Plain data: from the configuration file, and where that says nothing from the
-// environment.
+// environment. The protocol is OTLP over HTTP; others are refused here.
 #ifndef OFFCPU_EXPORT_EXPORT_CONFIG_H_
 #define OFFCPU_EXPORT_EXPORT_CONFIG_H_
 

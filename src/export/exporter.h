@@ -25,7 +25,7 @@
 
 #include "absl/status/status.h"
 #include "export/answer_log.h"
-#include "export/delivery.h"
+#include "export/answer_meaning.h"
 #include "export/ended_window.h"
 #include "export/export_config.h"
 #include "export/http_poster.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "export/delivery.h"
+#include "export/answer_meaning.h"
 #include "export/http_poster.h"
 #include "export/request_parts.h"
 #include "export/spool_record.h"

@@ -1,5 +1,5 @@
 // The records that a spool took out but keeps for people to look at, in its directory refused/: the newest few, bounded
-// in number and bytes. One thread.
+// in number and bytes; and the names of the files of all its records. One thread.
 #ifndef OFFCPU_EXPORT_SPOOL_REFUSED_H_
 #define OFFCPU_EXPORT_SPOOL_REFUSED_H_
 

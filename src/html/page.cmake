@@ -5,7 +5,7 @@
 # browser's parser checks.
 set(page_modules
     format kinds data errors labels frames rows plumbing owner modules recursion child_index view layout regex matcher search
-    axis times sides sandwich causes wakers scale change parts
+    axis times sides sandwich shares wakers scale change parts
     state
     colors paint
     # with a page

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "html/columns.h"
+#include "html/data_columns.h"
 #include "html/page_rows.h"
 #include "html/stack_tree.h"
 #include "json/json_writer.h"

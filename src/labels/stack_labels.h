@@ -1,5 +1,6 @@
-// The frames of a stack as a reader sees them, outermost first, with what is missing named in brackets where it would
-// be. Names come from files of the target, so they are made printable (utf8.h).
+// What stacks, chains of wakers, threads, programs and waits are called in all formats. The frames of a stack are
+// outermost first, with what is missing named in brackets where it would be. Names come from files of the target, so
+// they are made printable (utf8.h).
 //
 //   [truncated: REASON]       the callers of the frame below are not known
 //   [guessed end]             the frame below seems to have no callers, but nothing proves that

@@ -1,5 +1,6 @@
 // The profiles of one resource in an OTLP request, while they are filled: OTLP has one value a sample, so a sample of
-// ours is one in each profile of which it has a value. Samples with the same identity become one. One thread.
+// ours is one in each profile of which it has a value. Samples with the same identity become one. The list of the types
+// of profiles is here; otlp_choice.h chooses among them. One thread.
 #ifndef OFFCPU_OTLP_OTLP_PROFILES_H_
 #define OFFCPU_OTLP_OTLP_PROFILES_H_
 

@@ -1,4 +1,5 @@
-// The output formats, chosen by the suffix of a file's name: .folded, .pb.gz, .txt, .json, .otlp, .html.
+// The list of output formats, chosen by the suffix of a file's name: .folded, .pb.gz, .txt, .json, .otlp, .html. Each
+// writes a NamedProfile into a ByteSink, in a folder of its own (src/json, src/html, ...) or in a source beside this.
 #ifndef OFFCPU_OUTPUT_FORMAT_H_
 #define OFFCPU_OUTPUT_FORMAT_H_
 

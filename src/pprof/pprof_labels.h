@@ -1,5 +1,5 @@
 // What the samples of our pprof files say beside their stacks: the keys of their labels, and how the sources of a
-// stack's frames become the text of one. Pure functions.
+// stack's frames become the text of one; and what older files call otherwise. Pure functions.
 #ifndef OFFCPU_PPROF_PPROF_LABELS_H_
 #define OFFCPU_PPROF_PPROF_LABELS_H_
 

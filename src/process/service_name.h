@@ -1,6 +1,7 @@
 // What a process is called as a service: by what its environment says for OpenTelemetry, and by what an interpreter or
 // a virtual machine runs in it, where the program itself says nothing. Reads the target's memory, which may block; what
-// it says is its own word, and is bounded. Nothing else of its environment and arguments is kept. Safe from any thread.
+// it says is its own word, and is bounded. Nothing else of its environment and arguments is kept. Knows nothing of
+// control groups (control_groups.h): otlp/otlp_attributes.cc decides which name counts. Safe from any thread.
 #ifndef OFFCPU_PROCESS_SERVICE_NAME_H_
 #define OFFCPU_PROCESS_SERVICE_NAME_H_
 

@@ -1,6 +1,7 @@
 // Where all the time of a thread went: its life within a recording is what the scheduler charged it for, what was taken
 // from it on its CPU, what it waited, and what is not in the profile, by reason. Each term is measured by itself; what
-// is left over is an error of the measurement and is shown, not spread. Plain data.
+// is left over is an error of the measurement and is shown, not spread. Names of lost time come from losses.h. Files
+// have its terms by their numbers (pprof/pprof_ledger.h), so one that is added is the last. Plain data.
 #ifndef OFFCPU_PROFILE_LEDGER_H_
 #define OFFCPU_PROFILE_LEDGER_H_
 

@@ -1,5 +1,5 @@
 // Several windows as one profile, as if they had been recorded in one go. Pure; linear in what the windows hold. Module
-// pointers are shared, everything else is copied.
+// pointers are shared, everything else is copied. Sums of statistics and of losses are here, too.
 //
 // What no sum can tell: a wait that was cut by the end of a window is open there and counts once in each window that it
 // touches, and the longest wait of a row is the longest part of one. Figures of a sample keep their errors.

@@ -1,6 +1,6 @@
-// One recording, or one window of it: where threads waited, and what is not known. Plain data, never changed after the
-// off-CPU table has made it; safe to read from any thread. Its code is addresses: named_profile.h is the same with
-// names.
+// One recording, or one window of it: where threads waited, its counters, and why stacks or time are missing. Plain
+// data, never changed after the off-CPU table has made it; safe to read from any thread. Its code is addresses:
+// named_profile.h is the same with names.
 #ifndef OFFCPU_PROFILE_PROFILE_H_
 #define OFFCPU_PROFILE_PROFILE_H_
 

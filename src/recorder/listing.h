@@ -1,4 +1,4 @@
-// What the kernel's iterators say of threads, as functions that own the programs behind them: they are called on
+// Functions that ask the kernel's iterators for threads. They own the programs behind them, because they are called on
 // threads that may outlive their starter.
 #ifndef OFFCPU_RECORDER_LISTING_H_
 #define OFFCPU_RECORDER_LISTING_H_

@@ -1,5 +1,5 @@
-// The live path: copies the user stacks of threads that wait, from outside and without stopping them. Reads the
-// target's memory, which may block for ever: runs on reader threads, touches nothing shared.
+// One reading of the live path: copies the user stacks of threads that wait, from outside and without stopping them.
+// Reads the target's memory, which may block for ever: runs on reader threads, touches nothing shared.
 //
 // A stack counts only if its thread has not run from the moment it was listed until after the copy; nobody but the
 // kernel's own count of its switches is asked. Does not walk.

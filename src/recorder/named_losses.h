@@ -1,5 +1,5 @@
-// The counters of the BPF programs, the queue and the module cache as named losses, in words for people. Pure
-// functions.
+// Puts together what was lost before the pipeline: adds what the queue and the module cache have counted to the losses
+// of the BPF programs (bpf_programs/counters.h). What losses are called is in profile/losses.h. Pure functions.
 #ifndef OFFCPU_RECORDER_NAMED_LOSSES_H_
 #define OFFCPU_RECORDER_NAMED_LOSSES_H_
 

@@ -1,5 +1,5 @@
-// The scheduler's clock while the BPF programs record: they time waits by it, and windows are cut by it. Any thread,
-// but for Arm.
+// The scheduler's clock while the BPF programs record: they time waits by it, and windows are cut by it; and what keeps
+// their offset to CLOCK_MONOTONIC right. Any thread, but for Arm.
 #ifndef OFFCPU_RECORDER_RECORDING_CLOCK_H_
 #define OFFCPU_RECORDER_RECORDING_CLOCK_H_
 

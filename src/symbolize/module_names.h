@@ -1,4 +1,4 @@
-// Names that were found for addresses of one module. Plain data.
+// Names that were found for addresses of one module, bounded in bytes. Plain data.
 #ifndef OFFCPU_SYMBOLIZE_MODULE_NAMES_H_
 #define OFFCPU_SYMBOLIZE_MODULE_NAMES_H_
 

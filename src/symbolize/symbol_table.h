@@ -1,5 +1,6 @@
-// Finds the name of the function that covers an address. Made once from symbols in any order, then never changed; safe
-// to read from any thread. Does not know where the symbols come from, and does not demangle.
+// Finds the name of the function of the kernel that covers an address; files are searched by symbol_search.h. Made once
+// from symbols in any order, then never changed; safe to read from any thread. Does not know where the symbols come
+// from, and does not demangle.
 //
 // Where symbols overlap, the one that begins last wins; one without a size loses against one with. Among those that
 // begin at one address only the best by rank stays, then the one with the fewest leading underscores, then the

@@ -1,4 +1,4 @@
-// offcpu and offcpud in a recording of a whole host: nobody asks what they wait for. Pure functions.
+// Recognizes offcpu and offcpud in the recording of a whole host, and takes their rows out. Pure functions.
 #ifndef OFFCPU_TABLES_PROFILERS_H_
 #define OFFCPU_TABLES_PROFILERS_H_
 

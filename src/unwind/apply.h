@@ -1,5 +1,6 @@
-// Applies a row to a frame: the only code that reads the stack, so every check on what a walk computes is here. No
-// state; safe from any thread. Does not look rows up and does not judge return addresses: that takes the mappings.
+// Applies a row to a frame, with every check on the caller that it computes. Knows signal frames, too, by what is on
+// the stack. No state; safe from any thread. Does not look rows up and does not judge return addresses: that takes the
+// mappings.
 #ifndef OFFCPU_UNWIND_APPLY_H_
 #define OFFCPU_UNWIND_APPLY_H_
 

@@ -1,6 +1,7 @@
 // What is known of code that a runtime has made in a process: compiled methods, stubs, an interpreter. The seam between
-// the walk, which asks before it guesses, and the runtimes that know (src/runtimes). A value of one stack: what it
-// answers is for the moment at which that was captured.
+// the walk, which asks before it guesses, and the runtimes that know (src/runtimes). It is asked of code in no module
+// alone: an interpreter whose loop is in a library has native frames there. A value of one stack: what it answers is
+// for the moment at which that was captured.
 //
 // One thread. Reads nothing but the stack copy.
 #ifndef OFFCPU_UNWIND_MADE_CODE_H_

@@ -1,7 +1,8 @@
 // The rule that leads from one frame to its caller, as a value. Rows from every source and of every machine have this
 // one form.
 //
-// A row says nothing about where it was looked up or how it is applied: see row_finder.h and apply.h.
+// A row says whether its return address is signed, as AArch64's may be; apply.h takes the signature away. It says
+// nothing about where it was looked up or how it is applied: see row_finder.h and apply.h.
 #ifndef OFFCPU_UNWIND_UNWIND_ROW_H_
 #define OFFCPU_UNWIND_UNWIND_ROW_H_
 

@@ -1,4 +1,5 @@
-// What a walk yields: frames, how each was found, and why it ended where it did.
+// What a walk yields: frames, how each was found, and why it ended where it did. EndReason is the one list of these;
+// tables/stack_shares.cc says what users can do about each.
 #ifndef OFFCPU_UNWIND_USER_STACK_H_
 #define OFFCPU_UNWIND_USER_STACK_H_
 

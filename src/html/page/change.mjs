@@ -3,7 +3,7 @@
 import { formatScaled, unitOf } from './scale.mjs';
 import { grouped } from './format.mjs';
 import { functions, neighbours } from './sandwich.mjs';
-import { shares } from './causes.mjs';
+import { shares } from './shares.mjs';
 
 // {before, after, change, part}; `part` is the change as a part of both together: -1 is gone, 1 is new.
 export function changeOf(before, after) {

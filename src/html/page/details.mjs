@@ -3,7 +3,7 @@ import { KIND, KINDS } from './kinds.mjs';
 import { changeWords, changedShares, nodeChange, scaledChange, shareWords, signed } from './change.mjs';
 import { formatAmount, formatExact, formatPercent } from './format.mjs';
 import { formatScaled, unitOf } from './scale.mjs';
-import { shares } from './causes.mjs';
+import { shares } from './shares.mjs';
 import { element } from './tree.mjs';
 import { errorWords } from './errors.mjs';
 import { selfOf } from './sandwich.mjs';

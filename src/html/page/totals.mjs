@@ -3,7 +3,7 @@ import { changeWords, changedShares, scaledChange, signed, wayWords } from './ch
 import { formatAmount, formatDuration, formatExact, formatPercent, formatTime } from './format.mjs';
 import { formatScaled, unitOf } from './scale.mjs';
 import { errorWords } from './errors.mjs';
-import { shares } from './causes.mjs';
+import { shares } from './shares.mjs';
 import { element } from './tree.mjs';
 import { knownOf } from './wakers.mjs';
 import { valueOf } from './rows.mjs';

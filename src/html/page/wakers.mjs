@@ -4,7 +4,7 @@
 import { View, finish } from './view.mjs';
 import { KIND } from './kinds.mjs';
 import { TreeBuilder } from './child_index.mjs';
-import { below } from './causes.mjs';
+import { below } from './shares.mjs';
 import { foldNumbers, threadFold } from './labels.mjs';
 
 // How many frames each link shows. What is further out says how the thread came to be, not why it woke.

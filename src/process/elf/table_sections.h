@@ -1,4 +1,5 @@
-// A table of an ELF file by its section headers: for objects without PT_GNU_EH_FRAME, as static programs are linked,
+// What the file of a module adds to what is mapped of it: tables, where code keeps frames, and what a language runtime
+// knows of it. Tables are found by section headers: for objects without PT_GNU_EH_FRAME, as static programs are linked,
 // and without PT_GNU_SFRAME, as lld links. Section headers are not mapped, so `file` is the file itself, an offset
 // being an address. Safe from any thread.
 #ifndef OFFCPU_PROCESS_ELF_TABLE_SECTIONS_H_

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "os/credentials.h"
 #include "os/proc_file.h"
-#include "process/exec_image.h"
+#include "process/exec_random.h"
 #include "process/module_cache.h"
 
 namespace offcpu {

@@ -17,7 +17,7 @@ import { isPlumbing } from '../../../src/html/page/plumbing.mjs';
 import { madeProfile, packed } from './made_profile.mjs';
 import { find, folded, viewOf } from './shown.mjs';
 import { selectRows, usefulValues } from '../../../src/html/page/rows.mjs';
-import { shares } from '../../../src/html/page/causes.mjs';
+import { shares } from '../../../src/html/page/shares.mjs';
 
 const KERNEL = 1;
 const server = { process: 'server', pid: 10, kind: 'sleeping' };

@@ -7,7 +7,7 @@ import { decode, unpack } from '../../../src/html/page/data.mjs';
 import { defaultState } from '../../../src/html/page/state.mjs';
 import { plumbingFrames } from '../../../src/html/page/plumbing.mjs';
 import { selectRows } from '../../../src/html/page/rows.mjs';
-import { shares } from '../../../src/html/page/causes.mjs';
+import { shares } from '../../../src/html/page/shares.mjs';
 
 const [page, folded] = process.argv.slice(2).map((path) => readFileSync(path, 'utf8'));
 const profile = decode(await unpack(/id="profile">([^<]*)</.exec(page)[1]));

@@ -1,7 +1,7 @@
 // Which execve(2) a process runs the program of: the kernel puts 16 random bytes on its stack then (AT_RANDOM), which
 // the process and those that it forks keep. Reads the process; safe from any thread; blocks as its memory does.
-#ifndef OFFCPU_PROCESS_EXEC_IMAGE_H_
-#define OFFCPU_PROCESS_EXEC_IMAGE_H_
+#ifndef OFFCPU_PROCESS_EXEC_RANDOM_H_
+#define OFFCPU_PROCESS_EXEC_RANDOM_H_
 
 #include <sys/types.h>
 
@@ -18,4 +18,4 @@ std::optional<ExecRandom> ReadExecRandom(pid_t pid);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_PROCESS_EXEC_IMAGE_H_
+#endif  // OFFCPU_PROCESS_EXEC_RANDOM_H_

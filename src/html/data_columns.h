@@ -1,6 +1,6 @@
 // Columns of numbers, each with a name, as page_data.h describes them.
-#ifndef OFFCPU_HTML_COLUMNS_H_
-#define OFFCPU_HTML_COLUMNS_H_
+#ifndef OFFCPU_HTML_DATA_COLUMNS_H_
+#define OFFCPU_HTML_DATA_COLUMNS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -42,4 +42,4 @@ class Columns {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_HTML_COLUMNS_H_
+#endif  // OFFCPU_HTML_DATA_COLUMNS_H_

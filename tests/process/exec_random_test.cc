@@ -1,4 +1,4 @@
-#include "process/exec_image.h"
+#include "process/exec_random.h"
 
 #include <gtest/gtest.h>
 #include <sys/auxv.h>

@@ -1,4 +1,4 @@
-#include "export/delivery.h"
+#include "export/answer_meaning.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "process/exec_image.h"
+#include "process/exec_random.h"
 
 #include <elf.h>
 

@@ -1,9 +1,9 @@
-// What an answer to an OTLP export means, and how long to wait after one that says "later". As the OTLP specification
-// 1.11 has it, in "OTLP/HTTP Response": a success is a protobuf message of OTLP that says so. What else calls itself
-// one, as the page of a login does, may come from a server that has thrown the request away. Pure functions and plain
-// state.
-#ifndef OFFCPU_EXPORT_DELIVERY_H_
-#define OFFCPU_EXPORT_DELIVERY_H_
+// Judges a collector's answer to an OTLP export: what it means, and how long to wait after one that says "later". As
+// the OTLP specification 1.11 has it, in "OTLP/HTTP Response": a success is a protobuf message of OTLP that says so.
+// What else calls itself one, as the page of a login does, may come from a server that has thrown the request away.
+// Pure functions and plain state.
+#ifndef OFFCPU_EXPORT_ANSWER_MEANING_H_
+#define OFFCPU_EXPORT_ANSWER_MEANING_H_
 
 #include <chrono>
 #include <cstdint>
@@ -64,4 +64,4 @@ class Backoff {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_EXPORT_DELIVERY_H_
+#endif  // OFFCPU_EXPORT_ANSWER_MEANING_H_

@@ -1,4 +1,4 @@
-#include "html/columns.h"
+#include "html/data_columns.h"
 
 namespace offcpu {
 
