@@ -50,6 +50,8 @@ class Pipeline {
   void CountUndecodable() { ++undecodable_; }
   // Takes in finished snapshots and lets time pass. Any clock that does not go back.
   void Tick(uint64_t now_ns);
+  // No event comes any more.
+  void BeginEnd() { runtime_reads_.BeginEnd(); }
   // No snapshot is under way: nothing more will come of waiting.
   bool idle() const { return targets_.idle() && runtime_reads_.idle() && live_.idle(); }
 

@@ -131,6 +131,10 @@ bool RuntimeReads::IsDone(const Process& process) const {
   return process.waiting.empty() && process.reading == 0 && !WantsNames(process);
 }
 
+void RuntimeReads::BeginEnd() {
+  for (auto& [key, process] : processes_) process.pace = SnapshotPace();
+}
+
 bool RuntimeReads::idle() const {
   return std::all_of(processes_.begin(), processes_.end(), [this](const auto& entry) { return IsDone(entry.second); });
 }

@@ -50,6 +50,8 @@ class RuntimeReads {
   std::vector<ReadyCapture> TakeReady() { return std::exchange(ready_, {}); }
   // Any clock that does not go back.
   void Tick(uint64_t now_ns);
+  // No event comes any more, and what is not read now never is: every process may be read as if it never had been.
+  void BeginEnd();
   // Nothing is being read, or is to be now.
   bool idle() const;
   // Makes all ready that wait.

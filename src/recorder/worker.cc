@@ -150,6 +150,7 @@ void Worker::Loop() {
     const bool last = ends_;
     Turn(last);
     if (last && !patience.has_value()) {
+      pipeline_.BeginEnd();
       patience.emplace(std::chrono::milliseconds(2 * config_.target_deadline_ms),
                        std::chrono::milliseconds(config_.finish_ms));
     }

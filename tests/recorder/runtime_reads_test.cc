@@ -245,6 +245,21 @@ TEST_F(RuntimeReadsTest, ReadingsTakeAPartOfACpu) {
   EXPECT_THAT(ready_, ElementsAre(1, 2));
 }
 
+// There is no later for the names of the last stacks.
+TEST_F(RuntimeReadsTest, AtTheEndEachProcessIsReadOnceMoreAtOnce) {
+  runtime_->cpu_ns = SnapshotPace::kAtOnceNs + SnapshotPace::kLongestPauseNs / SnapshotPace::kPart;
+  runtime_->leaves_unread = true;
+  Add(1);
+  Settle();
+  now_ns_ += kBetweenRuntimeReadsNs;
+  Tick();
+  EXPECT_TRUE(reads_->idle());
+  reads_->BeginEnd();
+  EXPECT_FALSE(reads_->idle());
+  Settle();
+  EXPECT_THAT(runtime_->readings(), SizeIs(2)) << "and no more than it may take";
+}
+
 TEST_F(RuntimeReadsTest, QuietProcessIsForgotten) {
   Add(1);
   Settle();

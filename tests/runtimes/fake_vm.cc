@@ -4,6 +4,23 @@
 
 namespace offcpu {
 
+// Counters of performance, with one: see perfMemory.hpp.
+void FakeVm::DefineCounters() {
+  const uint64_t counters = Take(96), entry = counters + 32, start = Take(8), top = Take(8);
+  unloads_ = entry + 56;
+  Put(start, counters);
+  Put(top, counters + 96);
+  Put(counters + 24, uint32_t{32});  // from there on there are entries
+  Put(entry, uint32_t{64});
+  Put(entry + 4, uint32_t{20});  // the name
+  Put(entry + 12, 'J');
+  Put(entry + 16, uint32_t{56});  // the value
+  constexpr std::string_view kName = "java.cls.unloadedClasses";
+  std::memcpy(bytes_.data() + (entry + 20 - kBase), kName.data(), kName.size());
+  Static("PerfMemory", "_start", "char*", start);
+  Static("PerfMemory", "_top", "char*", top);
+}
+
 void FakeVm::DefineTables() {
   const uint64_t version = Take(8), heaps = Take(8), low = Take(8), high = Take(8), call_stub = Take(8);
   call_stub_ = call_stub;
@@ -26,6 +43,7 @@ void FakeVm::DefineTables() {
   Put(heap + (is_new() ? 248 : 256), int32_t{7});
 
   Static("Abstract_VM_Version", "_vm_major_version", "int", version);
+  DefineCounters();
   Static("CodeCache", "_heaps", "GrowableArray<CodeHeap*>*", heaps);
   Static("CodeCache", "_low_bound", "address", low);
   Static("CodeCache", "_high_bound", "address", high);

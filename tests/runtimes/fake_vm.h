@@ -40,6 +40,8 @@ class FakeVm {
   uint64_t call_stub_return() const { return call_stub_; }        // where that is kept
   uint64_t continuation_return() const { return continuation_; }  // likewise; of JDK 25
 
+  void SetUnloads(uint64_t classes) { Put(unloads_, classes); }
+
   template <typename T>
   void Put(uint64_t address, T value) {
     std::memcpy(bytes_.data() + (address - kBase), &value, sizeof(value));
@@ -150,13 +152,18 @@ class FakeVm {
     return method;
   }
   // Where the byte code of a method is.
-  uint64_t BytecodeOf(uint64_t method) const {
-    uint64_t const_method;
-    std::memcpy(&const_method, bytes_.data() + (method + 8 - kBase), sizeof(const_method));
-    return const_method + (is_new() ? 56 : 48);
+  uint64_t BytecodeOf(uint64_t method) const { return Word(method + 8) + (is_new() ? 56 : 48); }
+  // The constant pool of a method, and the class that it is of.
+  uint64_t ConstantsOf(uint64_t method) const { return Word(Word(method + 8) + 8); }
+  uint64_t HolderOf(uint64_t method) const { return Word(ConstantsOf(method) + 24); }
+  // Gives a class that name, of the same length, where the name is that it has.
+  void RenameClass(uint64_t method, std::string_view name) {
+    std::memcpy(bytes_.data() + (Word(HolderOf(method) + 24) + 6 - kBase), name.data(), name.size());
   }
 
  private:
+  uint64_t Word(uint64_t address) const { return *memory_.ReadValue<uint64_t>(address); }
+
   uint64_t Symbol(std::string_view text) {
     const uint64_t at = Take(6 + text.size());
     Put(at + 4, static_cast<uint16_t>(text.size()));
@@ -226,6 +233,7 @@ class FakeVm {
   }
 
   void DefineTables();
+  void DefineCounters();
   void DefineHeap();
   void PutTables();
 
@@ -244,6 +252,7 @@ class FakeVm {
   uint64_t segmap_ = 0;
   uint64_t call_stub_ = 0;
   uint64_t continuation_ = 0;
+  uint64_t unloads_ = 0;
   std::vector<FieldEntry> fields_;
   std::map<std::string, uint64_t, std::less<>> symbols_;
   std::map<std::string, uint64_t, std::less<>> entries_;    // where they are, by type and field

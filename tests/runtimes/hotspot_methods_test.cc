@@ -78,9 +78,7 @@ TEST_P(HotSpotMethods, WhatIsNoMethodHasNoName) {
 TEST_P(HotSpotMethods, HolderThatIsNoClassNamesNothing) {
   const uint64_t method = vm_.AddMethod({}), other = vm_.AddMethod({});
   const Methods methods = Named();
-  const MethodIdentity identity = *methods.Identify(method);
-  vm_.Put(identity.holder + (vm_.is_new() ? 224 : 232), methods.Identify(other)->constants);
-  EXPECT_EQ(methods.Identify(method), std::nullopt);
+  vm_.Put(vm_.HolderOf(method) + (vm_.is_new() ? 224 : 232), vm_.ConstantsOf(other));
   EXPECT_EQ(methods.Interpreted(method, vm_.BytecodeOf(method)), std::nullopt);
 }
 
@@ -88,7 +86,7 @@ TEST_P(HotSpotMethods, HolderThatIsNoClassNamesNothing) {
 TEST_P(HotSpotMethods, MethodOfAnotherPoolOfItsClassIsNamed) {
   const uint64_t method = vm_.AddMethod({}), other = vm_.AddMethod({.name = "invokeBasic"});
   const Methods methods = Named();
-  vm_.Put(methods.Identify(other)->constants + 24, methods.Identify(method)->holder);
+  vm_.Put(vm_.ConstantsOf(other) + 24, vm_.HolderOf(method));
   EXPECT_EQ(methods.Interpreted(other, vm_.BytecodeOf(other))->function, "com.shop.Inventory.invokeBasic");
 }
 
@@ -189,13 +187,6 @@ TEST_P(HotSpotMethods, WrapperOfANativeOneIsNamedByIt) {
   const Methods methods = Named();
   EXPECT_THAT(methods.Compiled(BlobAt(code), code + 0x33),
               ElementsAre(CodeLine{.function = "com.shop.Inventory.park", .file = "Inventory.java"}));
-}
-
-TEST_P(HotSpotMethods, AnotherClassHasAnotherIdentity) {
-  const uint64_t method = vm_.AddMethod({}), other = vm_.AddMethod({});
-  const Methods methods = Named();
-  EXPECT_EQ(methods.Identify(method), methods.Identify(method));
-  EXPECT_NE(methods.Identify(method), methods.Identify(other));
 }
 
 }  // namespace

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtimes/hotspot/layout.h"
@@ -114,16 +117,25 @@ TEST_P(JavaFunctionsAfter, AnUnloadTheSamePlaceHasAnotherFunction) {
   EXPECT_EQ(NameOf(functions, after), Inventory());
 }
 
-TEST_P(JavaFunctionsAfter, AnUnloadAKnownNameStaysIfTheMethodHas) {
+// All that says which method is there is at the same places again, with the same name or another one.
+TEST_P(JavaFunctionsAfter, AnUnloadTheSamePlaceIsNotTakenForTheSameFunction) {
   const uint64_t method = vm_.AddMethod({});
   JavaFunctions functions;
-  const uint64_t number = functions.Interpreted(method, vm_.BytecodeOf(method), 5);
+  const uint64_t first = functions.Interpreted(method, vm_.BytecodeOf(method), 5);
   Read(functions);
+  vm_.RenameClass(method, "com/shop/Treasurer");
   unloads_ = 6;
-  EXPECT_EQ(functions.Interpreted(method, vm_.BytecodeOf(method), 6), number);
+  const uint64_t second = functions.Interpreted(method, vm_.BytecodeOf(method), 6);
   Read(functions);
-  EXPECT_EQ(functions.Interpreted(method, vm_.BytecodeOf(method), std::nullopt), number);
-  EXPECT_EQ(NameOf(functions, number), Inventory());
+  const uint64_t third = functions.Interpreted(method, vm_.BytecodeOf(method), 7);
+  vm_.RenameClass(method, "com/shop/Inventory");
+  unloads_ = 8;
+  Read(functions);
+  EXPECT_EQ(functions.Interpreted(method, vm_.BytecodeOf(method), 5), first);
+  EXPECT_EQ(functions.Interpreted(method, vm_.BytecodeOf(method), std::nullopt), JavaFunctions::kUnloaded);
+  EXPECT_EQ(NameOf(functions, first), Inventory());
+  EXPECT_EQ(NameOf(functions, second), "com.shop.Treasurer.reserve");
+  EXPECT_EQ(NameOf(functions, third), kJavaUnloaded) << "the class that was there may have been another one";
 }
 
 TEST_P(JavaFunctionsAfter, AnUnloadAtAnUnknownMomentNothingNewHasAName) {
@@ -182,6 +194,44 @@ TEST_P(JavaFunctionsAfter, AnUnloadWhatIsCompiledHasItsNameOnceItIsMetAgain) {
   EXPECT_EQ(functions.Compiled(blob, blob.begin + 0x20, 5), number);
   Read(functions);
   EXPECT_EQ(NameOf(functions, number), Inventory());
+}
+
+// A memory that changes just before a page of it is read for the first time.
+class ChangingMemory : public Memory {
+ public:
+  ChangingMemory(const Memory& memory, uint64_t at, std::function<void()> change)
+      : memory_(memory), at_(at), change_(std::move(change)) {}
+
+  [[nodiscard]] bool Read(uint64_t address, std::span<std::byte> out) const override {
+    if (at_ >= address && at_ - address < out.size() && change_ != nullptr) std::exchange(change_, nullptr)();
+    return memory_.Read(address, out);
+  }
+
+ private:
+  const Memory& memory_;
+  const uint64_t at_;
+  mutable std::function<void()> change_;
+};
+
+// The blob's header was read before, and what it refers to is another's by then. No class was unloaded.
+TEST_P(JavaFunctionsAfter, TheEndOfABlobWhatItReferredToIsNotItsName) {
+  const uint64_t outer = vm_.AddMethod({.name = "outer"}), inner = vm_.AddMethod({}), other = vm_.AddMethod({});
+  Put(0), Put(2), Put(1);
+  Put(1), Put(1), Put(1);
+  vm_.Take(2 * 4096);
+  const uint64_t segment = vm_.next_segment();
+  const uint64_t code =
+      vm_.AddBlob({.method = outer, .pcs = {{0x20, 4}}, .scopes = scopes_, .metadata = {inner, outer}});
+  const Blob blob = BlobAt(code);
+  vm_.Take(4096);
+  JavaFunctions functions;
+  const uint64_t number = functions.Compiled(blob, code + 0x20, 5);
+  const ChangingMemory memory(vm_.memory(), blob.metadata, [&] {
+    vm_.Put(blob.metadata, other);
+    vm_.FreeSegments(segment);
+  });
+  functions.Read(layout_, memory, [this] { return std::optional(unloads_); });
+  EXPECT_EQ(NameOf(functions, number), kJavaUnloaded);
 }
 
 // Functions that are inlined into each other, each with a long table of lines, take more than one call may read.

@@ -3,8 +3,7 @@
 // of that stack only if no class was unloaded in between.
 //
 // It is one of the virtual machine's performance counters (perfMemory.hpp of OpenJDK), and is counted before the memory
-// of classes is used again. A virtual machine without them (-XX:-UsePerfData) says nothing: it is taken to unload none.
-// Not thread-safe.
+// of classes is used again. A virtual machine without them (-XX:-UsePerfData) says nothing. Not thread-safe.
 #ifndef OFFCPU_RUNTIMES_HOTSPOT_CLASS_UNLOADS_H_
 #define OFFCPU_RUNTIMES_HOTSPOT_CLASS_UNLOADS_H_
 

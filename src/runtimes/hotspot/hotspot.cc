@@ -25,22 +25,21 @@ class HotSpotStack final : public MadeCode {
     made.frame.kind = blob.kind == BlobKind::kInterpreter ? FrameKind::kInterpreted : FrameKind::kGenerated;
     const bool was_there = known->first_ns <= captured_ns_ && captured_ns_ <= known->last_ns;
     // Where code was interrupted, its frame may not be there yet, or not any more.
-    made.is_proven = was_there && !state.exact;
+    made.is_proven = was_there && !state.exact && (blob.kind != BlobKind::kInterpreter || vm_.unloads_at_ != 0);
     made.row = RowOf(blob, state);
     made.frame.address = FunctionOf(blob, state, copy);
     if (!IsDeoptimized(blob, state)) made.stamp = blob.stamp;
     if (blob.kind == BlobKind::kInterpreter) {
       made.shown = {-kInterpretedBcp, -kInterpretedMethod};
-      made.stamp = InterpreterStamp(blob);
+      made.stamp = InterpreterStamp();
     }
     return made;
   }
 
  private:
   // The interpreter stays as it is, and what it runs is another method once classes were unloaded.
-  CodeStamp InterpreterStamp(const Blob& blob) const {
-    if (vm_.unloads_at_ == 0) return blob.stamp;
-    if (!unloads_) return {};
+  CodeStamp InterpreterStamp() const {
+    if (vm_.unloads_at_ == 0 || !unloads_) return {};
     return {.address = vm_.unloads_at_,
             .words = {*unloads_, vm_.behind_unloads_},
             .behind = static_cast<uint32_t>(*unloads_)};
@@ -138,15 +137,15 @@ bool HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
 
 std::optional<uint64_t> HotSpot::ReadUnloads(const Memory& memory) {
   const uint64_t before_ns = clock_();
-  const std::optional<uint64_t> count =
-      unloads_at_ == 0 ? std::optional<uint64_t>(0) : memory.ReadValue<uint64_t>(unloads_at_);
+  if (unloads_at_ == 0) return before_ns / kUncountedNs;
+  const std::optional<uint64_t> count = memory.ReadValue<uint64_t>(unloads_at_);
   std::lock_guard lock(mutex_);
   if (count) unloads_.Note(*count, before_ns, clock_());
   return count;
 }
 
 std::optional<uint64_t> HotSpot::UnloadsAt(uint64_t ns) const {
-  if (unloads_at_ == 0) return 0;
+  if (unloads_at_ == 0) return ns / kUncountedNs;
   std::lock_guard lock(mutex_);
   return unloads_.At(ns);
 }

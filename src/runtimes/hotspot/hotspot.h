@@ -33,6 +33,9 @@
 
 namespace offcpu {
 
+// A virtual machine that does not count the classes that it unloads is taken to unload some so often. Stacks with
+// methods that it interprets are guesses then.
+inline constexpr uint64_t kUncountedNs = 1'000'000'000;
 inline constexpr size_t kMaxKnownBlobs = 1 << 17;  // all are forgotten when there are more
 
 class HotSpot final : public Runtime {

@@ -16,15 +16,19 @@ size_t BytesOf(const std::vector<CodeLine>& lines) {
 
 std::vector<CodeLine> Only(std::string_view name) { return {{.function = std::string(name)}}; }
 
+bool IsThere(const Blob& blob, const CodeCache& cache) { return cache.Find(blob.begin) == blob; }
+
 }  // namespace
 
 uint64_t JavaFunctions::Interpreted(uint64_t method, uint64_t bcp, std::optional<uint64_t> unloads) {
-  return Intern({.kind = Kind::kInterpreted, .code = method, .place = bcp}, nullptr, unloads, {});
+  if (!unloads) return kUnloaded;
+  return Intern({.kind = Kind::kInterpreted, .code = method, .place = bcp, .version = *unloads}, nullptr, unloads, {});
 }
 
 uint64_t JavaFunctions::Compiled(const Blob& blob, uint64_t returns_to, std::optional<uint64_t> unloads) {
-  return Intern({.kind = Kind::kCompiled, .code = blob.at, .place = returns_to, .compile_id = blob.compile_id}, &blob,
-                unloads, {});
+  const Key key = {
+      .kind = Kind::kCompiled, .code = blob.at, .place = returns_to, .version = static_cast<uint32_t>(blob.compile_id)};
+  return Intern(key, &blob, unloads, {});
 }
 
 uint64_t JavaFunctions::Stub(const Blob& blob, bool is_call_stub) {
@@ -47,11 +51,6 @@ std::optional<uint64_t> JavaFunctions::FindNumber(const Key& key, std::optional<
       Want(known->second);
       break;
     case Kind::kInterpreted:
-      if (!function.is_read && function.unloads != unloads) {
-        if (unloads) numbers_.erase(known);  // it stays without a name, as its reading comes too late
-        return std::nullopt;
-      }
-      Want(known->second);
       break;
   }
   return known->second;
@@ -61,7 +60,6 @@ uint64_t JavaFunctions::Intern(const Key& key, const Blob* blob, std::optional<u
                                std::string_view name) {
   std::lock_guard lock(mutex_);
   if (const std::optional<uint64_t> number = FindNumber(key, unloads, name)) return *number;
-  if (key.kind == Kind::kInterpreted && !unloads) return kUnloaded;
   if (functions_.size() >= kMaxJavaFunctions || !memory.Grow(kBytesEach)) return kNoRoom;
   const uint64_t number = functions_.size();
   numbers_.insert_or_assign(key, number);
@@ -99,41 +97,30 @@ std::vector<JavaFunctions::Wanted> JavaFunctions::TakeWanted() {
   for (auto number = wanted_.begin(); number != end; ++number) {
     Function& function = functions_[*number];
     function.is_wanted = false;
-    taken.push_back({.number = *number, .key = function.key, .blob = function.blob, .is_read = function.is_read});
+    taken.push_back({.number = *number, .key = function.key, .blob = function.blob});
   }
   wanted_.erase(wanted_.begin(), end);
   return taken;
 }
 
-JavaFunctions::Reading JavaFunctions::Read(const Wanted& wanted, const Methods& methods, const CodeCache& cache) {
-  Reading reading;
-  if (wanted.key.kind == Kind::kInterpreted) {
-    reading.method = methods.Identify(wanted.key.code).value_or(MethodIdentity());
-    if (wanted.is_read) return reading;
-    if (std::optional<CodeLine> line = methods.Interpreted(wanted.key.code, wanted.key.place))
-      reading.lines.push_back(*std::move(line));
-    return reading;
-  }
-  const std::optional<Blob> now = cache.Find(wanted.blob.begin);
-  if (now && *now == wanted.blob) reading.lines = methods.Compiled(wanted.blob, wanted.key.place);
-  return reading;
+std::vector<CodeLine> JavaFunctions::LinesOf(const Wanted& wanted, const Methods& methods, const CodeCache& cache) {
+  if (wanted.key.kind == Kind::kCompiled)
+    return IsThere(wanted.blob, cache) ? methods.Compiled(wanted.blob, wanted.key.place) : std::vector<CodeLine>();
+  std::optional<CodeLine> line = methods.Interpreted(wanted.key.code, wanted.key.place);
+  return line ? std::vector<CodeLine>{*std::move(line)} : std::vector<CodeLine>();
 }
 
 void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& target,
                          absl::FunctionRef<std::optional<uint64_t>()> unloads) {
-  const PagedMemory paged(target);
-  const CodeCache cache = CodeCache::Read(layout, paged);
-  const Methods methods(layout, paged);
-  if (cache.empty()) return;
   const std::vector<Wanted> wanted = TakeWanted();
   if (wanted.empty()) return;
   const std::optional<uint64_t> before = unloads();
-  std::vector<Reading> readings;
-  for (size_t i = 0; i < wanted.size() && !paged.is_spent(); ++i) {
-    Reading reading = Read(wanted[i], methods, cache);
-    // One that takes more than all reads has no name: else none behind it would ever have.
-    if (paged.is_spent() && i > 0) break;
-    readings.push_back(std::move(reading));
+  std::vector<std::vector<CodeLine>> readings = LinesOf(wanted, layout, target);
+  // What a blob refers to is given free with it, and may be another's by now.
+  const PagedMemory after(target);
+  const CodeCache cache = CodeCache::Read(layout, after);
+  for (size_t i = 0; i < readings.size(); ++i) {
+    if (wanted[i].key.kind == Kind::kCompiled && !IsThere(wanted[i].blob, cache)) readings[i].clear();
   }
   const bool is_same = before == unloads();
   for (size_t i = 0; i < readings.size(); ++i)
@@ -142,33 +129,29 @@ void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& target,
   for (size_t i = readings.size(); i < wanted.size(); ++i) Want(wanted[i].number);
 }
 
-void JavaFunctions::Keep(uint64_t number, Reading&& reading, std::optional<uint64_t> unloads) {
-  std::lock_guard lock(mutex_);
-  Function& function = functions_[number];
-  if (function.key.kind == Kind::kCompiled) return KeepCompiled(function, std::move(reading.lines), unloads);
-  KeepInterpreted(number, std::move(reading), unloads);
+std::vector<std::vector<CodeLine>> JavaFunctions::LinesOf(std::span<const Wanted> wanted, const HotSpotLayout& layout,
+                                                          const Memory& target) {
+  const PagedMemory paged(target);
+  const CodeCache cache = CodeCache::Read(layout, paged);
+  const Methods methods(layout, paged);
+  std::vector<std::vector<CodeLine>> readings;
+  if (cache.empty()) return readings;
+  for (size_t i = 0; i < wanted.size() && !paged.is_spent(); ++i) {
+    std::vector<CodeLine> lines = LinesOf(wanted[i], methods, cache);
+    // One that takes more than all reads has no name: else none behind it would ever have.
+    if (paged.is_spent() && i > 0) break;
+    readings.push_back(std::move(lines));
+  }
+  return readings;
 }
 
-// If it is met again it is read again, as its blob is there still.
-void JavaFunctions::KeepCompiled(Function& function, std::vector<CodeLine>&& lines, std::optional<uint64_t> unloads) {
+// If a compiled function is met again it is read again, as its blob is there still.
+void JavaFunctions::Keep(uint64_t number, std::vector<CodeLine>&& lines, std::optional<uint64_t> unloads) {
+  std::lock_guard lock(mutex_);
+  Function& function = functions_[number];
   const bool is_proven = unloads == function.unloads;
   Name(function, is_proven && !lines.empty() ? std::move(lines) : Only(kJavaUnloaded));
   function.is_read = is_proven;
-}
-
-void JavaFunctions::KeepInterpreted(uint64_t number, Reading&& reading, std::optional<uint64_t> unloads) {
-  Function& function = functions_[number];
-  const auto known = numbers_.find(function.key);
-  const bool has_key = known != numbers_.end() && known->second == number;
-  if (function.is_read) {
-    if (!has_key || (unloads && function.method == reading.method)) return;
-    if (!unloads) return Want(number);
-  }
-  const bool is_proven = !function.is_read && unloads == function.unloads && !reading.lines.empty();
-  Name(function, is_proven ? std::move(reading.lines) : Only(kJavaUnloaded));
-  function.method = reading.method;
-  // From now on the place has the new method, under another number.
-  if (!is_proven && has_key) numbers_.erase(known);
 }
 
 void JavaFunctions::Name(Function& function, std::vector<CodeLine>&& lines) {

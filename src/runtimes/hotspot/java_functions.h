@@ -2,10 +2,10 @@
 // and the names that were read for it since. A walk only notes where the function's name can be read; a reader thread
 // reads it, mostly within milliseconds; the profile's frames refer to it by its number for as long as they like.
 //
-// A name counts only as long as what it was read from is the same. If classes were unloaded (class_unloads.h) between a
-// capture and the reading of a name, a new function has none. One that was known before keeps its name if its method is
-// the same still; if another class has come to be there, stacks that walks made in between would be named wrongly, so
-// the function loses its name. Of a compiled one it is the blob that has to be the same.
+// A name counts only if what it was read from has not changed since the stack was captured. An interpreted function is
+// known by its method's place, which has another class's method once classes were unloaded (class_unloads.h). So that
+// number is a part of what tells one from another, and if it has grown before the name could be read, there is no name.
+// A compiled one is known by its blob, which must be the same before and after the reading.
 //
 // Thread-safe.
 #ifndef OFFCPU_RUNTIMES_HOTSPOT_JAVA_FUNCTIONS_H_
@@ -49,9 +49,8 @@ class JavaFunctions final : public RuntimeCode {
   uint64_t Compiled(const Blob& blob, uint64_t returns_to, std::optional<uint64_t> unloads);  // see Methods
   uint64_t Stub(const Blob& blob, bool is_call_stub);
 
-  // Reads the names of what walks have met since the last call, and checks that known names still hold: so many, and
-  // as many as there are reads for (paged_memory.h). The next call goes on from there. `unloads`: how many classes have
-  // been unloaded now.
+  // Reads the names of what walks have met since the last call: so many, and as many as there are reads for
+  // (paged_memory.h). The next call goes on from there. `unloads`: how many classes have been unloaded now.
   void Read(const HotSpotLayout& layout, const Memory& target, absl::FunctionRef<std::optional<uint64_t>()> unloads);
   bool HasUnread() const;
   // All that walks meet from now on is kNoRoom.
@@ -64,21 +63,20 @@ class JavaFunctions final : public RuntimeCode {
   enum class Kind : uint8_t { kInterpreted, kCompiled, kStub };
   struct Key {
     Kind kind = Kind::kStub;
-    uint64_t code = 0;   // Method*, or the blob
-    uint64_t place = 0;  // bcp, or what a call returns to
-    int32_t compile_id = 0;
+    uint64_t code = 0;     // Method*, or the blob
+    uint64_t place = 0;    // bcp, or what a call returns to
+    uint64_t version = 0;  // how many classes had been unloaded, or the blob's compile_id
 
     bool operator==(const Key&) const = default;
     template <typename H>
     friend H AbslHashValue(H h, const Key& key) {
-      return H::combine(std::move(h), key.kind, key.code, key.place, key.compile_id);
+      return H::combine(std::move(h), key.kind, key.code, key.place, key.version);
     }
   };
   struct Function {
     Key key;
-    Blob blob;              // of compiled ones
-    MethodIdentity method;  // of interpreted ones, as the name was read
-    uint64_t unloads = 0;   // when it was met, as long as it is not read
+    Blob blob;             // of compiled ones
+    uint64_t unloads = 0;  // when it was met, as long as it is not read
     std::vector<CodeLine> lines;
     bool is_read = false;
     bool is_wanted = false;  // in `wanted_`
@@ -88,11 +86,6 @@ class JavaFunctions final : public RuntimeCode {
     uint64_t number = 0;
     Key key;
     Blob blob;
-    bool is_read = false;
-  };
-  struct Reading {
-    std::vector<CodeLine> lines;  // none if the function was read before
-    MethodIdentity method;
   };
   // A table of hashes has room for up to twice what is in it.
   static constexpr size_t kBytesEach = sizeof(Function) + 2 * sizeof(std::pair<Key, uint64_t>) + sizeof(uint64_t);
@@ -103,11 +96,12 @@ class JavaFunctions final : public RuntimeCode {
   uint64_t Intern(const Key& key, const Blob* blob, std::optional<uint64_t> unloads, std::string_view name);
   void Want(uint64_t number);
   std::vector<Wanted> TakeWanted();
-  static Reading Read(const Wanted& wanted, const Methods& methods, const CodeCache& cache);
+  // Reads the front of `wanted`, as far as one call reads. What is not there any more has no lines.
+  static std::vector<std::vector<CodeLine>> LinesOf(std::span<const Wanted> wanted, const HotSpotLayout& layout,
+                                                    const Memory& target);
+  static std::vector<CodeLine> LinesOf(const Wanted& wanted, const Methods& methods, const CodeCache& cache);
   // `unloads`: nothing if classes were unloaded while it was read.
-  void Keep(uint64_t number, Reading&& reading, std::optional<uint64_t> unloads);
-  void KeepCompiled(Function& function, std::vector<CodeLine>&& lines, std::optional<uint64_t> unloads);
-  void KeepInterpreted(uint64_t number, Reading&& reading, std::optional<uint64_t> unloads);
+  void Keep(uint64_t number, std::vector<CodeLine>&& lines, std::optional<uint64_t> unloads);
   void Name(Function& function, std::vector<CodeLine>&& lines);
 
   mutable std::mutex mutex_;  // guards what follows, and `memory`

@@ -68,21 +68,19 @@ std::optional<std::string> Methods::PoolSymbol(uint64_t constants, int64_t index
   return SymbolAt(memory_.ReadValue<uint64_t>(entry).value_or(0));
 }
 
-std::optional<MethodIdentity> Methods::Identify(uint64_t method) const {
-  MethodIdentity identity;
+std::optional<Methods::Parts> Methods::PartsOf(uint64_t method) const {
+  Parts parts;
   if (method == 0 || method % sizeof(uint64_t) != 0) return std::nullopt;
-  identity.const_method = layout_.method_const.Address(memory_, method);
-  if (identity.const_method == 0) return std::nullopt;
-  identity.constants = layout_.const_constants.Address(memory_, identity.const_method);
-  if (identity.constants == 0) return std::nullopt;
-  identity.holder = layout_.pool_holder.Address(memory_, identity.constants);
-  if (identity.holder == 0) return std::nullopt;
+  parts.const_method = layout_.method_const.Address(memory_, method);
+  if (parts.const_method == 0) return std::nullopt;
+  parts.constants = layout_.const_constants.Address(memory_, parts.const_method);
+  if (parts.constants == 0) return std::nullopt;
+  parts.holder = layout_.pool_holder.Address(memory_, parts.constants);
+  if (parts.holder == 0) return std::nullopt;
   // A class holds its own pool. This may be another one: each kind of MethodHandle's methods has one to itself.
-  const uint64_t own = layout_.klass_constants.Address(memory_, identity.holder);
-  if (layout_.pool_holder.Address(memory_, own) != identity.holder) return std::nullopt;
-  identity.class_name = layout_.klass_name.Address(memory_, identity.holder);
-  identity.name_index = Index(layout_.const_name_index.Read(memory_, identity.const_method));
-  return identity;
+  const uint64_t own = layout_.klass_constants.Address(memory_, parts.holder);
+  if (layout_.pool_holder.Address(memory_, own) != parts.holder) return std::nullopt;
+  return parts;
 }
 
 // Delta pairs of byte code index and line, which begin behind the byte code: compressedLineNumberStream of
@@ -116,28 +114,29 @@ uint32_t Methods::LineNumber(uint64_t const_method, int64_t bci) const {
 
 // `bci`: nothing if it is not known where in the method.
 std::optional<CodeLine> Methods::LineOf(uint64_t method, std::optional<int64_t> bci) const {
-  const std::optional<MethodIdentity> identity = Identify(method);
-  if (!identity) return std::nullopt;
+  const std::optional<Parts> parts = PartsOf(method);
+  if (!parts) return std::nullopt;
   const bool is_native = (layout_.method_access.Read(memory_, method).value_or(0) & kAccNative) != 0;
-  if (bci && !is_native && *bci >= Index(layout_.const_code_size.Read(memory_, identity->const_method)))
+  if (bci && !is_native && *bci >= Index(layout_.const_code_size.Read(memory_, parts->const_method)))
     return std::nullopt;
-  std::optional<std::string> class_name = SymbolAt(identity->class_name);
-  const std::optional<std::string> name = PoolSymbol(identity->constants, identity->name_index);
+  std::optional<std::string> class_name = SymbolAt(layout_.klass_name.Address(memory_, parts->holder));
+  const std::optional<std::string> name =
+      PoolSymbol(parts->constants, Index(layout_.const_name_index.Read(memory_, parts->const_method)));
   if (!class_name || class_name->empty() || !name || name->empty()) return std::nullopt;
   CodeLine line = {.function = ClassName(*std::move(class_name)) + "." + *name};
   const std::optional<int64_t> file = layout_.pool_source_file.exists()
-                                          ? layout_.pool_source_file.Read(memory_, identity->constants)
-                                          : layout_.klass_source_file.Read(memory_, identity->holder);
-  line.file = PoolSymbol(identity->constants, Index(file)).value_or("");
-  if (bci && *bci >= 0 && !is_native) line.line = LineNumber(identity->const_method, *bci);
+                                          ? layout_.pool_source_file.Read(memory_, parts->constants)
+                                          : layout_.klass_source_file.Read(memory_, parts->holder);
+  line.file = PoolSymbol(parts->constants, Index(file)).value_or("");
+  if (bci && *bci >= 0 && !is_native) line.line = LineNumber(parts->const_method, *bci);
   return line;
 }
 
 std::optional<CodeLine> Methods::Interpreted(uint64_t method, uint64_t bcp) const {
-  const std::optional<MethodIdentity> identity = Identify(method);
-  if (!identity) return std::nullopt;
+  const std::optional<Parts> parts = PartsOf(method);
+  if (!parts) return std::nullopt;
   if ((layout_.method_access.Read(memory_, method).value_or(0) & kAccNative) != 0) return LineOf(method, std::nullopt);
-  const uint64_t code = identity->const_method + layout_.const_bytes;
+  const uint64_t code = parts->const_method + layout_.const_bytes;
   if (bcp < code || bcp - code > UINT16_MAX) return std::nullopt;
   return LineOf(method, static_cast<int64_t>(bcp - code));
 }
@@ -170,6 +169,7 @@ std::vector<CodeLine> Methods::ScopesFrom(const Blob& blob, int64_t scope) const
     if (!sender || !index || !bci || *index == 0 || *sender >= scope) return {};
     const uint64_t entry = blob.metadata + (uint64_t{*index} - 1) * sizeof(uint64_t);
     const uint64_t method = memory_.ReadValue<uint64_t>(entry).value_or(0);
+    if (*sender == 0 && method != blob.method) return {};  // the outermost one is what was compiled
     const std::optional<CodeLine> line = LineOf(method, int64_t{*bci} - 1);
     if (!line) return {};
     lines.push_back(*line);

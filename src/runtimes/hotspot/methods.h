@@ -29,23 +29,10 @@ inline constexpr size_t kMaxLineEntries = 1 << 16;  // of one method
 // are often those of other functions.
 inline constexpr std::string_view kJavaInlined = "[java: inlined functions not known]";
 
-// What stays the same as long as the method does: another class at the same place has another one.
-struct MethodIdentity {
-  uint64_t const_method = 0;
-  uint64_t constants = 0;
-  uint64_t holder = 0;
-  uint64_t class_name = 0;
-  int64_t name_index = 0;
-
-  bool operator==(const MethodIdentity&) const = default;
-};
-
 class Methods {
  public:
   Methods(const HotSpotLayout& layout, const Memory& memory) : layout_(layout), memory_(memory) {}
 
-  // Nothing: there is no method.
-  std::optional<MethodIdentity> Identify(uint64_t method) const;
   // The function that an interpreter runs at the byte code `bcp`. Nothing: it is none of that method.
   std::optional<CodeLine> Interpreted(uint64_t method, uint64_t bcp) const;
   // Those of a method's blob where a call returns to `returns_to`, innermost first; 0: the blob was interrupted. Where
@@ -53,6 +40,15 @@ class Methods {
   std::vector<CodeLine> Compiled(const Blob& blob, uint64_t returns_to) const;
 
  private:
+  // What a method is a part of.
+  struct Parts {
+    uint64_t const_method = 0;
+    uint64_t constants = 0;
+    uint64_t holder = 0;
+  };
+
+  // Nothing: there is no method.
+  std::optional<Parts> PartsOf(uint64_t method) const;
   std::optional<CodeLine> LineOf(uint64_t method, std::optional<int64_t> bci) const;
   std::optional<std::string> SymbolAt(uint64_t symbol) const;
   std::optional<std::string> PoolSymbol(uint64_t constants, int64_t index) const;
