@@ -28,6 +28,7 @@ namespace offcpu::integration {
 namespace {
 
 constexpr int kGenerated = 40;
+constexpr int kVersions = 8;
 constexpr char kPause[] = "Shapes.pause";
 constexpr char kUnloaded[] = "[java: unloaded]";
 
@@ -40,12 +41,13 @@ std::string Seconds() {
 struct Setting {
   std::string name;
   std::vector<std::string> options;
+  bool redefines = false;
 };
 
 class JavaShapes : public testing::TestWithParam<Setting> {
  protected:
   bool Compile(const std::string& home) {
-    const std::string sources = directory_.path() + "/sources", generated = directory_.path() + "/generated";
+    const std::string sources = directory_.path() + "/sources";
     std::filesystem::create_directories(sources);
     std::vector<std::string> files;
     for (int i = 0; i < kGenerated; ++i) {
@@ -55,13 +57,43 @@ class JavaShapes : public testing::TestWithParam<Setting> {
           "  static long outer%1$d(int n) { return inner%1$d(n) + 1; }\n"
           "  static long inner%1$d(int n) { return n < 0 ? n : Shapes.pause(n) + %1$d; }\n"
           "  public long call(int n) { return outer%1$d(n); }\n"
+          "}\n"
+          "class Sub%1$d extends Gen%1$d {\n"
+          "  public long call(int n) { return super.call(n) + 1; }\n"
           "}\n",
           i);
     }
-    const std::string javac = home + "/bin/javac", all = directory_.path() + "/all";
+    const std::string all = directory_.path() + "/all";
     std::ofstream(all) << absl::StrJoin(files, "\n") << "\n";
-    return Run({javac, "-nowarn", "-Xlint:none", "-d", directory_.path(), OFFCPU_RUNTIMES_DIR "/Shapes.java"}) &&
-           Run({javac, "-cp", directory_.path(), "-d", generated, "@" + all});
+    return Run({home + "/bin/javac", "-nowarn", "-Xlint:none", "-d", directory_.path(),
+                OFFCPU_RUNTIMES_DIR "/Shapes.java"}) &&
+           Run({home + "/bin/javac", "-cp", directory_.path(), "-d", generated_, "@" + all}) &&
+           (!GetParam().redefines || CompileRedefined(home));
+  }
+
+  // Versions of a class that differ in which of its methods call which others, and at which line.
+  bool CompileRedefined(const std::string& home) {
+    const std::string source = directory_.path() + "/sources/Redefined.java",
+                      manifest = directory_.path() + "/manifest";
+    for (int i = 0; i < kVersions; ++i) {
+      std::ofstream(source) << "public class Redefined extends Shapes.Base {\n"
+                            << absl::StrFormat("  public long call(int n) {%s return n < 0 ? n : m%d(n); }\n",
+                                               std::string(static_cast<size_t>(i), '\n'), i);
+      std::ofstream more(source, std::ios::app);
+      for (int j = 0; j < kVersions; ++j) {
+        more << absl::StrFormat(
+            "  static long m%d(int n) { Thread.currentThread().setName(\"r%d\");\n"
+            "    return Shapes.pause(n) + %d; }\n",
+            j, i, i);
+      }
+      more << "}\n" << std::flush;
+      const std::string version = i == 0 ? directory_.path() : "";
+      for (const std::string& to : {absl::StrFormat("%s/%d", generated_, i), version}) {
+        if (!to.empty() && !Run({home + "/bin/javac", "-cp", directory_.path(), "-d", to, source})) return false;
+      }
+    }
+    std::ofstream(manifest) << "Premain-Class: Shapes\nCan-Redefine-Classes: true\n";
+    return Run({home + "/bin/jar", "cfm", agent_, manifest});
   }
 
   static bool Run(const std::vector<std::string>& words) {
@@ -72,18 +104,22 @@ class JavaShapes : public testing::TestWithParam<Setting> {
   Recording RecordShapes(const std::string& home) {
     std::vector<std::string> words = {home + "/bin/java"};
     words.insert(words.end(), GetParam().options.begin(), GetParam().options.end());
+    if (GetParam().redefines) words.push_back("-javaagent:" + agent_);
     for (const std::string& word :
-         {std::string("-cp"), directory_.path(), std::string("Shapes"), Seconds(), directory_.path() + "/generated"})
+         {std::string("-cp"), directory_.path(), std::string("Shapes"), Seconds(), generated_})
       words.push_back(word);
     target_ = Target::Start(words);
     return target_ == nullptr ? Recording() : integration::Record(Unthrottled({target_->pid()}), *target_);
   }
 
   TemporaryDirectory directory_;
+  const std::string generated_ = directory_.path() + "/generated", agent_ = directory_.path() + "/agent.jar";
   std::unique_ptr<Target> target_;
 };
 INSTANTIATE_TEST_SUITE_P(With, JavaShapes,
-                         testing::Values(Setting{"NoOptions", {}}, Setting{"Interpreter", {"-Xint"}},
+                         testing::Values(Setting{"NoOptions", {}}, Setting{"Redefined", {}, true},
+                                         Setting{"RedefinedInterpreter", {"-Xint"}, true},
+                                         Setting{"Interpreter", {"-Xint"}},
                                          Setting{"SmallCache", {"-XX:ReservedCodeCacheSize=6m"}},
                                          Setting{"SmallCacheOfTheFirstCompiler",
                                                  {"-XX:ReservedCodeCacheSize=6m", "-XX:TieredStopAtLevel=1"}},
@@ -133,7 +169,7 @@ bool AreCallers(std::span<const std::string> found, std::span<const std::string>
   return AreCallers(found.subspan(1), own.subspan(1)) || AreCallers(found, own.subspan(1));
 }
 
-void ExpectOwnStacks(const Recording& recording, const Target& target) {
+void ExpectOwnStacks(const Recording& recording, const Target& target, bool redefines) {
   std::map<std::string, std::set<std::vector<std::string>>> own;
   for (const std::string& line : target.Lines("stack")) {
     const std::vector<std::string> words = absl::StrSplit(line, absl::MaxSplits(' ', 1));
@@ -159,7 +195,9 @@ void ExpectOwnStacks(const Recording& recording, const Target& target) {
   std::printf("%zu shapes; %" PRIu64 " waits, %" PRIu64 " whole, %" PRIu64 " named, %" PRIu64 " wrong; of all, %" PRIu64
               " of %" PRIu64 " walked at the switch, %" PRIu64 " of these proven\n",
               own.size(), waits, whole, named, wrong, stats.walked_at_switch, stats.intervals, stats.proven_walks);
-  EXPECT_GE(own.size(), 18u + kGenerated / 2) << "hardly any shape: no test";
+  const size_t coming = redefines ? kVersions : kGenerated;
+  EXPECT_GE(own.size(), 18u + coming / 2) << "hardly any shape: no test";
+  if (redefines) EXPECT_GE(named, whole / 10) << "hardly any name: no test";
   EXPECT_EQ(recording.FindLoss("user stack walked wrongly"), nullptr) << recording.LossesText();
   // Code that was compiled just before is a guess: here the compilers never come to an end.
   EXPECT_GE(lasting_whole, lasting * 9 / 10) << recording.LossesText();
@@ -173,7 +211,7 @@ TEST_P(JavaShapes, AreThoseThatTheProgramHasSeenItself) {
     ASSERT_TRUE(Compile(home));
     const Recording recording = RecordShapes(home);
     ASSERT_NE(target_, nullptr);
-    ExpectOwnStacks(recording, *target_);
+    ExpectOwnStacks(recording, *target_, GetParam().redefines);
   }
 }
 

@@ -4,21 +4,28 @@
 
 namespace offcpu {
 
-// Counters of performance, with one: see perfMemory.hpp.
-void FakeVm::DefineCounters() {
-  const uint64_t counters = Take(96), entry = counters + 32, start = Take(8), top = Take(8);
-  unloads_ = entry + 56;
-  Put(start, counters);
-  Put(top, counters + 96);
-  Put(counters + 24, uint32_t{32});  // from there on there are entries
+void FakeVm::PutCounter(uint64_t entry, std::string_view name) {
   Put(entry, uint32_t{64});
   Put(entry + 4, uint32_t{20});  // the name
   Put(entry + 12, 'J');
   Put(entry + 16, uint32_t{56});  // the value
-  constexpr std::string_view kName = "java.cls.unloadedClasses";
-  std::memcpy(bytes_.data() + (entry + 20 - kBase), kName.data(), kName.size());
+  std::memcpy(bytes_.data() + (entry + 20 - kBase), name.data(), name.size());
+}
+
+// Counters of performance: see perfMemory.hpp.
+void FakeVm::DefineCounters() {
+  const uint64_t begin = Take(32 + 4 * 64 + 8), start = Take(8), top = Take(8);
+  counters_ = begin + 32;
+  Put(start, begin);
+  Put(top, counters_ + 4 * 64);
+  Put(begin + 24, uint32_t{32});  // where the first one is
+  PutCounter(counters_, "java.cls.loadedClasses");
+  PutCounter(counters_ + 64, "java.cls.unloadedClasses");
+  PutCounter(counters_ + 2 * 64, "sun.rt.safepoints");
+  PutCounter(counters_ + 3 * 64, "sun.rt.safepointTime");
   Static("PerfMemory", "_start", "char*", start);
   Static("PerfMemory", "_top", "char*", top);
+  Field("InstanceKlass", "_init_state", "u1", kStateAt);
 }
 
 void FakeVm::DefineTables() {
@@ -167,7 +174,8 @@ void FakeVm::PutTables() {
 
   const std::pair<std::string_view, int32_t> constants[] = {{"frame::interpreter_frame_sender_sp_offset", -1},
                                                             {"frame::entry_frame_call_wrapper_offset", -6},
-                                                            {"InvocationEntryBci", -1}};
+                                                            {"InvocationEntryBci", -1},
+                                                            {"InstanceKlass::linked", kLinked}};
   const uint64_t constant_table = Take((std::size(constants) + 1) * 16);
   for (size_t i = 0; i < std::size(constants); ++i) {
     Put(constant_table + i * 16, Text(constants[i].first));

@@ -40,7 +40,10 @@ class FakeVm {
   uint64_t call_stub_return() const { return call_stub_; }        // where that is kept
   uint64_t continuation_return() const { return continuation_; }  // likewise; of JDK 25
 
-  void SetUnloads(uint64_t classes) { Put(unloads_, classes); }
+  void SetUnloads(uint64_t classes) { Put(counters_ + 64 + 56, classes); }
+  void SetLoads(uint64_t classes) { Put(counters_ + 56, classes); }
+  void SetSafepoints(uint64_t begun) { Put(counters_ + 2 * 64 + 56, begun); }
+  void SetLinked(uint64_t method, bool is) { Put(HolderOf(method) + kStateAt, static_cast<uint8_t>(kLinked - !is)); }
 
   template <typename T>
   void Put(uint64_t address, T value) {
@@ -134,6 +137,7 @@ class FakeVm {
     const uint64_t const_method = Take(const_bytes + options.code_bytes + options.lines.size());
     const uint64_t method = Take(88);
     Put(klass + 24, Symbol(options.class_name));
+    Put(klass + kStateAt, uint8_t{kLinked});
     Put(klass + (is_new() ? 224 : 232), pool);
     Put(pool + 24, klass);
     Put(pool + 60, int32_t{4});
@@ -162,6 +166,9 @@ class FakeVm {
   }
 
  private:
+  static constexpr uint64_t kStateAt = 0xf8;
+  static constexpr int32_t kLinked = 2;
+
   uint64_t Word(uint64_t address) const { return *memory_.ReadValue<uint64_t>(address); }
 
   uint64_t Symbol(std::string_view text) {
@@ -234,6 +241,7 @@ class FakeVm {
 
   void DefineTables();
   void DefineCounters();
+  void PutCounter(uint64_t entry, std::string_view name);
   void DefineHeap();
   void PutTables();
 
@@ -252,7 +260,7 @@ class FakeVm {
   uint64_t segmap_ = 0;
   uint64_t call_stub_ = 0;
   uint64_t continuation_ = 0;
-  uint64_t unloads_ = 0;
+  uint64_t counters_ = 0;
   std::vector<FieldEntry> fields_;
   std::map<std::string, uint64_t, std::less<>> symbols_;
   std::map<std::string, uint64_t, std::less<>> entries_;    // where they are, by type and field

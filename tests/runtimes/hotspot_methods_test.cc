@@ -82,6 +82,14 @@ TEST_P(HotSpotMethods, HolderThatIsNoClassNamesNothing) {
   EXPECT_EQ(methods.Interpreted(method, vm_.BytecodeOf(method)), std::nullopt);
 }
 
+TEST_P(HotSpotMethods, MethodOfAClassThatIsNotLinkedYetHasNoName) {
+  const uint64_t method = vm_.AddMethod({});
+  vm_.SetLinked(method, false);
+  EXPECT_EQ(Named().Interpreted(method, vm_.BytecodeOf(method)), std::nullopt);
+  vm_.SetLinked(method, true);
+  EXPECT_NE(Named().Interpreted(method, vm_.BytecodeOf(method)), std::nullopt);
+}
+
 // Its methods that HotSpot makes itself have a pool each.
 TEST_P(HotSpotMethods, MethodOfAnotherPoolOfItsClassIsNamed) {
   const uint64_t method = vm_.AddMethod({}), other = vm_.AddMethod({.name = "invokeBasic"});

@@ -326,6 +326,29 @@ TEST_P(HotSpotWalk, AnotherClassAtTheSamePlaceHasItsOwnName) {
   EXPECT_EQ(NamesOf(after)[1], "com.shop.Treasurer.serve:6");
 }
 
+// A redefined class is loaded once more, and not unloaded.
+TEST_P(HotSpotWalk, RedefinedMethodAtTheSamePlaceHasItsOwnName) {
+  MakeStack(compiled_ + 0x20);
+  const std::shared_ptr<HotSpot> vm = Open();
+  const auto walk = [&](uint64_t ns) {
+    now_ns = ns;
+    vm->Read(vm_.memory(), std::vector<uint64_t>{compiled_ + 0x20, interpreter_ + 0x100, FakeVm::kCallStubReturn});
+    const UserStack stack = Walk(*vm, ns);
+    vm->Read(vm_.memory(), {});
+    return stack;
+  };
+  const UserStack before = walk(1000);
+  vm_.SetLoads(1);  // nothing goes without a safepoint
+  EXPECT_EQ(walk(2000), before);
+  vm_.SetSafepoints(1);
+  vm_.RenameClass(caller_, "com/shop/Treasurer");
+  const UserStack after = walk(3000);
+  vm_.SetSafepoints(2);  // nothing comes without a class
+  EXPECT_EQ(walk(4000), after);
+  EXPECT_EQ(NamesOf(before)[1], "com.shop.Inventory.serve:6");
+  EXPECT_EQ(NamesOf(after)[1], "com.shop.Treasurer.serve:6");
+}
+
 // Then nothing says how long a name holds.
 TEST_P(HotSpotWalk, InterpretedOnesOfAVirtualMachineThatDoesNotCountUnloadsAreGuesses) {
   vm_.Rename("PerfMemory::_start", "_begin");

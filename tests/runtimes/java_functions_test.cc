@@ -84,11 +84,11 @@ TEST_P(JavaFunctionsOf, OneCallReadsSoManyNames) {
 class JavaFunctionsAfter : public JavaFunctionsOf {
  protected:
   void Read(JavaFunctions& functions) {
-    functions.Read(layout_, vm_.memory(), [this] { return std::optional(unloads_); });
+    functions.Read(layout_, vm_.memory(), [this] { return std::optional(version_); });
   }
   std::string Inventory() const { return "com.shop.Inventory.reserve"; }
 
-  uint64_t unloads_ = 5;
+  uint64_t version_ = 5;
 };
 INSTANTIATE_TEST_SUITE_P(Jdk, JavaFunctionsAfter, testing::Values(17, 25));
 
@@ -124,12 +124,12 @@ TEST_P(JavaFunctionsAfter, AnUnloadTheSamePlaceIsNotTakenForTheSameFunction) {
   const uint64_t first = functions.Interpreted(method, vm_.BytecodeOf(method), 5);
   Read(functions);
   vm_.RenameClass(method, "com/shop/Treasurer");
-  unloads_ = 6;
+  version_ = 6;
   const uint64_t second = functions.Interpreted(method, vm_.BytecodeOf(method), 6);
   Read(functions);
   const uint64_t third = functions.Interpreted(method, vm_.BytecodeOf(method), 7);
   vm_.RenameClass(method, "com/shop/Inventory");
-  unloads_ = 8;
+  version_ = 8;
   Read(functions);
   EXPECT_EQ(functions.Interpreted(method, vm_.BytecodeOf(method), 5), first);
   EXPECT_EQ(functions.Interpreted(method, vm_.BytecodeOf(method), std::nullopt), JavaFunctions::kUnloaded);
@@ -176,7 +176,7 @@ TEST_P(JavaFunctionsAfter, AnUnloadWhileNamesAreReadNoneIsKept) {
   const uint64_t method = vm_.AddMethod({});
   JavaFunctions functions;
   const uint64_t number = functions.Interpreted(method, vm_.BytecodeOf(method), 5);
-  functions.Read(layout_, vm_.memory(), [this] { return std::optional(unloads_++); });
+  functions.Read(layout_, vm_.memory(), [this] { return std::optional(version_++); });
   EXPECT_EQ(NameOf(functions, number), kJavaUnloaded);
 }
 
@@ -230,7 +230,7 @@ TEST_P(JavaFunctionsAfter, TheEndOfABlobWhatItReferredToIsNotItsName) {
     vm_.Put(blob.metadata, other);
     vm_.FreeSegments(segment);
   });
-  functions.Read(layout_, memory, [this] { return std::optional(unloads_); });
+  functions.Read(layout_, memory, [this] { return std::optional(version_); });
   EXPECT_EQ(NameOf(functions, number), kJavaUnloaded);
 }
 

@@ -14,7 +14,7 @@ namespace offcpu {
 class HotSpotStack final : public MadeCode {
  public:
   HotSpotStack(HotSpot& vm, uint64_t captured_ns)
-      : vm_(vm), captured_ns_(captured_ns), functions_(vm.functions()), unloads_(vm.UnloadsAt(captured_ns)) {}
+      : vm_(vm), captured_ns_(captured_ns), functions_(vm.functions()), version_(vm.VersionAt(captured_ns)) {}
 
   std::optional<MadeFrame> Find(const FrameState& state, const StackCopy& copy) const override {
     const std::optional<HotSpot::Known> known = vm_.Find(state.lookup_pc());
@@ -25,26 +25,18 @@ class HotSpotStack final : public MadeCode {
     made.frame.kind = blob.kind == BlobKind::kInterpreter ? FrameKind::kInterpreted : FrameKind::kGenerated;
     const bool was_there = known->first_ns <= captured_ns_ && captured_ns_ <= known->last_ns;
     // Where code was interrupted, its frame may not be there yet, or not any more.
-    made.is_proven = was_there && !state.exact && (blob.kind != BlobKind::kInterpreter || vm_.unloads_at_ != 0);
+    made.is_proven = was_there && !state.exact && (blob.kind != BlobKind::kInterpreter || !vm_.counters_.empty());
     made.row = RowOf(blob, state);
     made.frame.address = FunctionOf(blob, state, copy);
     if (!IsDeoptimized(blob, state)) made.stamp = blob.stamp;
     if (blob.kind == BlobKind::kInterpreter) {
       made.shown = {-kInterpretedBcp, -kInterpretedMethod};
-      made.stamp = InterpreterStamp();
+      made.stamp = vm_.InterpreterStampAt(captured_ns_);
     }
     return made;
   }
 
  private:
-  // The interpreter stays as it is, and what it runs is another method once classes were unloaded.
-  CodeStamp InterpreterStamp() const {
-    if (vm_.unloads_at_ == 0 || !unloads_) return {};
-    return {.address = vm_.unloads_at_,
-            .words = {*unloads_, vm_.behind_unloads_},
-            .behind = static_cast<uint32_t>(*unloads_)};
-  }
-
   // Where it goes on is kept in the frame.
   static bool IsDeoptimized(const Blob& blob, const FrameState& state) {
     return blob.is_method() && !state.exact && (state.pc == blob.deopt || state.pc == blob.deopt_mh);
@@ -82,13 +74,13 @@ class HotSpotStack final : public MadeCode {
     switch (blob.kind) {
       case BlobKind::kInterpreter: {
         const auto slot = [&](int32_t words) { return state.fp + static_cast<uint64_t>(int64_t{words} * kJavaWord); };
-        return functions_->Interpreted(word(slot(kInterpretedMethod)), word(slot(kInterpretedBcp)), unloads_);
+        return functions_->Interpreted(word(slot(kInterpretedMethod)), word(slot(kInterpretedBcp)), version_);
       }
       case BlobKind::kCompiled:
       case BlobKind::kNative: {
-        if (state.exact) return functions_->Compiled(blob, 0, unloads_);
+        if (state.exact) return functions_->Compiled(blob, 0, version_);
         const uint64_t orig_pc = state.sp + static_cast<uint64_t>(int64_t{blob.orig_pc});
-        return functions_->Compiled(blob, IsDeoptimized(blob, state) ? word(orig_pc) : state.pc, unloads_);
+        return functions_->Compiled(blob, IsDeoptimized(blob, state) ? word(orig_pc) : state.pc, version_);
       }
       case BlobKind::kStubs:
       case BlobKind::kContinuation:
@@ -101,7 +93,7 @@ class HotSpotStack final : public MadeCode {
   HotSpot& vm_;
   const uint64_t captured_ns_;
   const std::shared_ptr<JavaFunctions> functions_;
-  const std::optional<uint64_t> unloads_;
+  const std::optional<uint64_t> version_;
 };
 
 absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
@@ -118,16 +110,14 @@ absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
   vm->call_stub_return_ = paged.ReadValue<uint64_t>(layout->call_stub_return).value_or(0);
   if (vm->call_stub_return_ < vm->bounds_.begin || vm->call_stub_return_ >= vm->bounds_.end)
     return absl::UnavailableError("the virtual machine has not made its code yet");
-  vm->unloads_at_ = FindClassUnloads(*layout, paged);
-  if (vm->unloads_at_ != 0)
-    vm->behind_unloads_ = paged.ReadValue<uint64_t>(vm->unloads_at_ + sizeof(uint64_t)).value_or(0);
+  vm->counters_ = ClassCounters::Find(*layout, paged);
   return vm;
 }
 
 bool HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
-  ReadUnloads(memory);
+  ReadVersion(memory);
   if (!ReadCode(memory, words)) return false;
-  functions()->Read(layout_, memory, [&] { return ReadUnloads(memory); });
+  functions()->Read(layout_, memory, [&] { return ReadVersion(memory); });
   if (!functions()->is_full()) return true;
   auto next = std::make_shared<JavaFunctions>(functions()->memory.Another());
   std::lock_guard lock(mutex_);
@@ -135,19 +125,25 @@ bool HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
   return true;
 }
 
-std::optional<uint64_t> HotSpot::ReadUnloads(const Memory& memory) {
+std::optional<uint64_t> HotSpot::ReadVersion(const Memory& memory) {
   const uint64_t before_ns = clock_();
-  if (unloads_at_ == 0) return before_ns / kUncountedNs;
-  const std::optional<uint64_t> count = memory.ReadValue<uint64_t>(unloads_at_);
+  if (counters_.empty()) return before_ns / kUncountedNs;
+  const std::optional<ClassCounts> counts = counters_.Read(memory);
   std::lock_guard lock(mutex_);
-  if (count) unloads_.Note(*count, before_ns, clock_());
-  return count;
+  return counts ? std::optional(changes_.Note(*counts, before_ns, clock_())) : std::nullopt;
 }
 
-std::optional<uint64_t> HotSpot::UnloadsAt(uint64_t ns) const {
-  if (unloads_at_ == 0) return ns / kUncountedNs;
+std::optional<uint64_t> HotSpot::VersionAt(uint64_t ns) const {
+  if (counters_.empty()) return ns / kUncountedNs;
   std::lock_guard lock(mutex_);
-  return unloads_.At(ns);
+  return changes_.At(ns);
+}
+
+// The interpreter stays as it is, and what it runs is another method once classes have changed.
+CodeStamp HotSpot::InterpreterStampAt(uint64_t ns) const {
+  std::lock_guard lock(mutex_);
+  const std::optional<ClassCounts> counts = changes_.CountsAt(ns);
+  return counts ? counters_.StampOf(*counts) : CodeStamp();
 }
 
 bool HotSpot::ReadCode(const Memory& memory, std::span<const uint64_t> words) {

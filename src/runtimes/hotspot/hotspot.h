@@ -24,7 +24,7 @@
 #include "absl/status/statusor.h"
 #include "process/memory.h"
 #include "process/memory_budget.h"
-#include "runtimes/hotspot/class_unloads.h"
+#include "runtimes/hotspot/class_changes.h"
 #include "runtimes/hotspot/code_cache.h"
 #include "runtimes/hotspot/java_functions.h"
 #include "runtimes/hotspot/layout.h"
@@ -73,10 +73,12 @@ class HotSpot final : public Runtime {
     std::lock_guard lock(mutex_);
     return functions_;
   }
-  // Reads how many classes have been unloaded, and notes the time of it. Nothing: it cannot be read.
-  std::optional<uint64_t> ReadUnloads(const Memory& memory);
+  // Reads what class_changes.h has, and notes the time of it. Nothing: it cannot be read.
+  std::optional<uint64_t> ReadVersion(const Memory& memory);
   // Nothing: that is not known.
-  std::optional<uint64_t> UnloadsAt(uint64_t ns) const;
+  std::optional<uint64_t> VersionAt(uint64_t ns) const;
+  // Tells what the interpreter runs from what is there at another time. Without an address: nothing does.
+  CodeStamp InterpreterStampAt(uint64_t ns) const;
   // False: it cannot be read.
   bool ReadCode(const Memory& memory, std::span<const uint64_t> words);
   // Words beyond what one call may read are left out: what is known of them stays.
@@ -92,13 +94,12 @@ class HotSpot final : public Runtime {
   CodeRange bounds_;  // of the code cache
   uint64_t call_stub_return_ = 0;
   std::atomic<uint64_t> continuation_return_ = 0;  // 0: no virtual thread has run yet, or there are none
-  uint64_t unloads_at_ = 0;                        // 0: there is no such counter
-  uint64_t behind_unloads_ = 0;                    // the word there, which stays
+  ClassCounters counters_;
 
   mutable std::mutex mutex_;  // guards what follows
   // Those before are kept for a walk that has just met one of them.
   std::shared_ptr<JavaFunctions> functions_, functions_before_;
-  ClassUnloads unloads_;
+  ClassChanges changes_;
   absl::btree_map<uint64_t, Known> blobs_;  // by the begin of their code
   MemoryLease room_;                        // of which they take kBytesEach
   std::atomic<bool> has_read_all_ = false;  // not guarded

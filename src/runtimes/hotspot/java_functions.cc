@@ -20,15 +20,15 @@ bool IsThere(const Blob& blob, const CodeCache& cache) { return cache.Find(blob.
 
 }  // namespace
 
-uint64_t JavaFunctions::Interpreted(uint64_t method, uint64_t bcp, std::optional<uint64_t> unloads) {
-  if (!unloads) return kUnloaded;
-  return Intern({.kind = Kind::kInterpreted, .code = method, .place = bcp, .version = *unloads}, nullptr, unloads, {});
+uint64_t JavaFunctions::Interpreted(uint64_t method, uint64_t bcp, std::optional<uint64_t> version) {
+  if (!version) return kUnloaded;
+  return Intern({.kind = Kind::kInterpreted, .code = method, .place = bcp, .version = *version}, nullptr, version, {});
 }
 
-uint64_t JavaFunctions::Compiled(const Blob& blob, uint64_t returns_to, std::optional<uint64_t> unloads) {
+uint64_t JavaFunctions::Compiled(const Blob& blob, uint64_t returns_to, std::optional<uint64_t> version) {
   const Key key = {
       .kind = Kind::kCompiled, .code = blob.at, .place = returns_to, .version = static_cast<uint32_t>(blob.compile_id)};
-  return Intern(key, &blob, unloads, {});
+  return Intern(key, &blob, version, {});
 }
 
 uint64_t JavaFunctions::Stub(const Blob& blob, bool is_call_stub) {
@@ -36,7 +36,7 @@ uint64_t JavaFunctions::Stub(const Blob& blob, bool is_call_stub) {
                 is_call_stub ? "call_stub" : blob.name);
 }
 
-std::optional<uint64_t> JavaFunctions::FindNumber(const Key& key, std::optional<uint64_t> unloads,
+std::optional<uint64_t> JavaFunctions::FindNumber(const Key& key, std::optional<uint64_t> version,
                                                   std::string_view name) {
   const auto known = numbers_.find(key);
   if (known == numbers_.end()) return std::nullopt;
@@ -46,8 +46,8 @@ std::optional<uint64_t> JavaFunctions::FindNumber(const Key& key, std::optional<
       if (!function.lines.empty() && function.lines.front().function != name) return std::nullopt;
       break;
     case Kind::kCompiled:  // it cannot change under its number
-      if (function.is_read || !unloads) break;
-      function.unloads = *unloads;
+      if (function.is_read || !version) break;
+      function.version = *version;
       Want(known->second);
       break;
     case Kind::kInterpreted:
@@ -56,18 +56,18 @@ std::optional<uint64_t> JavaFunctions::FindNumber(const Key& key, std::optional<
   return known->second;
 }
 
-uint64_t JavaFunctions::Intern(const Key& key, const Blob* blob, std::optional<uint64_t> unloads,
+uint64_t JavaFunctions::Intern(const Key& key, const Blob* blob, std::optional<uint64_t> version,
                                std::string_view name) {
   std::lock_guard lock(mutex_);
-  if (const std::optional<uint64_t> number = FindNumber(key, unloads, name)) return *number;
+  if (const std::optional<uint64_t> number = FindNumber(key, version, name)) return *number;
   if (functions_.size() >= kMaxJavaFunctions || !memory.Grow(kBytesEach)) return kNoRoom;
   const uint64_t number = functions_.size();
   numbers_.insert_or_assign(key, number);
-  Function& function = functions_.emplace_back(Function{.key = key, .unloads = unloads.value_or(0)});
+  Function& function = functions_.emplace_back(Function{.key = key, .version = version.value_or(0)});
   if (blob != nullptr) function.blob = *blob;
   if (key.kind == Kind::kStub) {
     Name(function, Only(name));
-  } else if (unloads) {
+  } else if (version) {
     Want(number);
   } else {
     Name(function, Only(kJavaUnloaded));
@@ -111,10 +111,10 @@ std::vector<CodeLine> JavaFunctions::LinesOf(const Wanted& wanted, const Methods
 }
 
 void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& target,
-                         absl::FunctionRef<std::optional<uint64_t>()> unloads) {
+                         absl::FunctionRef<std::optional<uint64_t>()> version) {
   const std::vector<Wanted> wanted = TakeWanted();
   if (wanted.empty()) return;
-  const std::optional<uint64_t> before = unloads();
+  const std::optional<uint64_t> before = version();
   std::vector<std::vector<CodeLine>> readings = LinesOf(wanted, layout, target);
   // What a blob refers to is given free with it, and may be another's by now.
   const PagedMemory after(target);
@@ -122,7 +122,7 @@ void JavaFunctions::Read(const HotSpotLayout& layout, const Memory& target,
   for (size_t i = 0; i < readings.size(); ++i) {
     if (wanted[i].key.kind == Kind::kCompiled && !IsThere(wanted[i].blob, cache)) readings[i].clear();
   }
-  const bool is_same = before == unloads();
+  const bool is_same = before == version();
   for (size_t i = 0; i < readings.size(); ++i)
     Keep(wanted[i].number, std::move(readings[i]), is_same ? before : std::nullopt);
   std::lock_guard lock(mutex_);
@@ -146,10 +146,10 @@ std::vector<std::vector<CodeLine>> JavaFunctions::LinesOf(std::span<const Wanted
 }
 
 // If a compiled function is met again it is read again, as its blob is there still.
-void JavaFunctions::Keep(uint64_t number, std::vector<CodeLine>&& lines, std::optional<uint64_t> unloads) {
+void JavaFunctions::Keep(uint64_t number, std::vector<CodeLine>&& lines, std::optional<uint64_t> version) {
   std::lock_guard lock(mutex_);
   Function& function = functions_[number];
-  const bool is_proven = unloads == function.unloads;
+  const bool is_proven = version == function.version;
   Name(function, is_proven && !lines.empty() ? std::move(lines) : Only(kJavaUnloaded));
   function.is_read = is_proven;
 }

@@ -3,8 +3,9 @@
 // reads it, mostly within milliseconds; the profile's frames refer to it by its number for as long as they like.
 //
 // A name counts only if what it was read from has not changed since the stack was captured. An interpreted function is
-// known by its method's place, which has another class's method once classes were unloaded (class_unloads.h). So that
-// number is a part of what tells one from another, and if it has grown before the name could be read, there is no name.
+// known by its method's place, which may have another class's method once classes have changed (class_changes.h). So
+// that version is a part of what tells one from another, and if it is another one before the name could be read, there
+// is no name.
 // A compiled one is known by its blob, which must be the same before and after the reading.
 //
 // Thread-safe.
@@ -41,17 +42,17 @@ class JavaFunctions final : public RuntimeCode {
   // `room`: for all that it keeps.
   explicit JavaFunctions(MemoryLease room = {}) : RuntimeCode(CodeKind::kRuntime, "[jvm]") { memory = std::move(room); }
 
-  // The numbers of functions: kNoRoom stands for all those beyond the limit. `unloads`: how many classes had been
-  // unloaded when the stack was captured; nothing: that is not known.
+  // The numbers of functions: kNoRoom stands for all those beyond the limit. `version`: that of the
+  // classes when the stack was captured; nothing: it is not known.
   static constexpr uint64_t kNoRoom = 0;
   static constexpr uint64_t kUnloaded = 1;  // those that may be others by the time their names could be read
-  uint64_t Interpreted(uint64_t method, uint64_t bcp, std::optional<uint64_t> unloads);
-  uint64_t Compiled(const Blob& blob, uint64_t returns_to, std::optional<uint64_t> unloads);  // see Methods
+  uint64_t Interpreted(uint64_t method, uint64_t bcp, std::optional<uint64_t> version);
+  uint64_t Compiled(const Blob& blob, uint64_t returns_to, std::optional<uint64_t> version);  // see Methods
   uint64_t Stub(const Blob& blob, bool is_call_stub);
 
   // Reads the names of what walks have met since the last call: so many, and as many as there are reads for
-  // (paged_memory.h). The next call goes on from there. `unloads`: how many classes have been unloaded now.
-  void Read(const HotSpotLayout& layout, const Memory& target, absl::FunctionRef<std::optional<uint64_t>()> unloads);
+  // (paged_memory.h). The next call goes on from there. `version`: that of the classes now.
+  void Read(const HotSpotLayout& layout, const Memory& target, absl::FunctionRef<std::optional<uint64_t>()> version);
   bool HasUnread() const;
   // All that walks meet from now on is kNoRoom.
   bool is_full() const;
@@ -65,7 +66,7 @@ class JavaFunctions final : public RuntimeCode {
     Kind kind = Kind::kStub;
     uint64_t code = 0;     // Method*, or the blob
     uint64_t place = 0;    // bcp, or what a call returns to
-    uint64_t version = 0;  // how many classes had been unloaded, or the blob's compile_id
+    uint64_t version = 0;  // of the classes, or the blob's compile_id
 
     bool operator==(const Key&) const = default;
     template <typename H>
@@ -76,7 +77,7 @@ class JavaFunctions final : public RuntimeCode {
   struct Function {
     Key key;
     Blob blob;             // of compiled ones
-    uint64_t unloads = 0;  // when it was met, as long as it is not read
+    uint64_t version = 0;  // when it was met, as long as it is not read
     std::vector<CodeLine> lines;
     bool is_read = false;
     bool is_wanted = false;  // in `wanted_`
@@ -91,17 +92,17 @@ class JavaFunctions final : public RuntimeCode {
   static constexpr size_t kBytesEach = sizeof(Function) + 2 * sizeof(std::pair<Key, uint64_t>) + sizeof(uint64_t);
 
   // Nothing: it is not known yet, or another function has its key now.
-  std::optional<uint64_t> FindNumber(const Key& key, std::optional<uint64_t> unloads, std::string_view name);
+  std::optional<uint64_t> FindNumber(const Key& key, std::optional<uint64_t> version, std::string_view name);
   // `name`: of what is known already.
-  uint64_t Intern(const Key& key, const Blob* blob, std::optional<uint64_t> unloads, std::string_view name);
+  uint64_t Intern(const Key& key, const Blob* blob, std::optional<uint64_t> version, std::string_view name);
   void Want(uint64_t number);
   std::vector<Wanted> TakeWanted();
   // Reads the front of `wanted`, as far as one call reads. What is not there any more has no lines.
   static std::vector<std::vector<CodeLine>> LinesOf(std::span<const Wanted> wanted, const HotSpotLayout& layout,
                                                     const Memory& target);
   static std::vector<CodeLine> LinesOf(const Wanted& wanted, const Methods& methods, const CodeCache& cache);
-  // `unloads`: nothing if classes were unloaded while it was read.
-  void Keep(uint64_t number, std::vector<CodeLine>&& lines, std::optional<uint64_t> unloads);
+  // `version`: nothing if classes have changed while it was read.
+  void Keep(uint64_t number, std::vector<CodeLine>&& lines, std::optional<uint64_t> version);
   void Name(Function& function, std::vector<CodeLine>&& lines);
 
   mutable std::mutex mutex_;  // guards what follows, and `memory`

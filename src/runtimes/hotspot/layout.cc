@@ -153,6 +153,7 @@ void FindMethods(Finder& find, HotSpotLayout* layout) {
   layout->pool_bytes = find.Size("ConstantPool");
   layout->klass_name = find.Need({"Klass::_name"});
   layout->klass_constants = find.Need({"InstanceKlass::_constants"});
+  layout->klass_state = find.Need({"InstanceKlass::_init_state"});
   layout->klass_source_file = find.Take({"InstanceKlass::_source_file_name_index"});
   layout->symbol_length = find.Need({"Symbol::_length"});
   layout->symbol_body = find.Offset({"Symbol::_body", "Symbol::_body[0]"});
@@ -178,6 +179,9 @@ absl::StatusOr<HotSpotLayout> HotSpotLayout::Of(const VmStructs& structs, const 
   FindCompiled(find, &layout);
   FindMethods(find, &layout);
   if (!find.status().ok()) return find.status();
+  const std::optional<int32_t> linked = structs.Constant("InstanceKlass::linked");
+  if (!linked) return absl::NotFoundError("this build says nothing of InstanceKlass::linked");
+  layout.linked_state = *linked;
   layout.major_version = memory.ReadValue<int32_t>(version).value_or(0);
   if (layout.major_version < kOldestVersion)
     return absl::FailedPreconditionError(absl::StrCat("version ", layout.major_version, " is not served"));

@@ -86,6 +86,8 @@ struct HotSpotLayout {
   VmNumber pool_holder, pool_length, pool_source_file;
   uint64_t pool_bytes = 0;
   VmNumber klass_name, klass_constants, klass_source_file;
+  VmNumber klass_state;
+  int64_t linked_state = 0;  // and behind it: its methods may run
   VmNumber symbol_length;
   uint64_t symbol_body = 0;
 

@@ -80,6 +80,8 @@ std::optional<Methods::Parts> Methods::PartsOf(uint64_t method) const {
   // A class holds its own pool. This may be another one: each kind of MethodHandle's methods has one to itself.
   const uint64_t own = layout_.klass_constants.Address(memory_, parts.holder);
   if (layout_.pool_holder.Address(memory_, own) != parts.holder) return std::nullopt;
+  // A class that is being read has no method that runs.
+  if (layout_.klass_state.Read(memory_, parts.holder).value_or(0) < layout_.linked_state) return std::nullopt;
   return parts;
 }
 

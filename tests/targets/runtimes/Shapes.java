@@ -3,13 +3,17 @@
 // and the stack that the virtual machine itself tells is noted before it.
 //
 // Shapes SECONDS GEN: prints lines "stack SHAPE CALLER;CALLER;..." before it is done, the callers of Shapes.pause,
-// innermost first. GEN: a directory with classes Gen0, Gen1, ..., which are loaded anew again and again.
+// innermost first. GEN: a directory with classes Gen0, Sub0, Gen1, Sub1, ..., which are loaded anew again and again,
+// and directories 0, 1, ... with versions of Redefined: as an agent it redefines that again and again instead.
 import java.io.File;
+import java.lang.instrument.ClassDefinition;
+import java.lang.instrument.Instrumentation;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.file.Files;
 import java.security.AccessController;
 import java.security.PrivilegedAction;
 import java.util.ArrayList;
@@ -18,6 +22,8 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
@@ -25,6 +31,9 @@ public class Shapes {
   static final Map<String, Set<String>> stacks = new ConcurrentHashMap<>();
   static final StackWalker walker = StackWalker.getInstance(StackWalker.Option.SHOW_HIDDEN_FRAMES);
   static volatile boolean ends;
+  static Instrumentation instrumentation;  // null: this is no agent
+
+  public static void premain(String arguments, Instrumentation own) { instrumentation = own; }
 
   static String told(StackWalker.StackFrame f) {
     return f.getClassName() + "." + f.getMethodName() + ":" + f.getLineNumber();
@@ -56,6 +65,7 @@ public class Shapes {
   // A virtual call, of which a compiler knows one target until another class is loaded.
   public static class Base {
     public long call(int n) { return Shapes.pause(n); }
+    public long run(int n) { return call(n); }
   }
   static Base base = new Base();
 
@@ -142,7 +152,7 @@ public class Shapes {
   // Each time it is another class, with methods of its own, which is compiled, waits, and goes away.
   static void churn(File gen, int seed) {
     Random random = new Random(seed);
-    int count = gen.list((d, name) -> name.endsWith(".class")).length;
+    int count = gen.list((d, name) -> name.startsWith("Gen")).length;
     try {
       for (int i = 0; !ends; i++) {
         try (URLClassLoader loader = new URLClassLoader(new URL[] {gen.toURI().toURL()})) {
@@ -161,6 +171,58 @@ public class Shapes {
     }
   }
 
+  // Another class is loaded while a method waits that was compiled as if there never were one: it is deoptimized then.
+  static void deoptimize(File gen, int seed) {
+    Random random = new Random(seed);
+    ExecutorService other = Executors.newSingleThreadExecutor();
+    try {
+      while (!ends) {
+        try (URLClassLoader loader = new URLClassLoader(new URL[] {gen.toURI().toURL()})) {
+          int number = random.nextInt(20);
+          Base made = (Base) loader.loadClass("Gen" + number).getDeclaredConstructor().newInstance();
+          for (int j = 0; j < 20000; j++) made.run(-1);
+          Thread.currentThread().setName("d" + number);
+          var loaded = other.submit(() -> loader.loadClass("Sub" + number));
+          for (int j = 0; j < 3; j++) made.run(number);
+          Thread.currentThread().setName("none");
+          loaded.get();
+        }
+      }
+    } catch (Throwable e) {
+      e.printStackTrace();
+      System.exit(3);
+    }
+    other.shutdown();
+  }
+
+  static void redefine(File gen, int seed) {
+    Random random = new Random(seed);
+    try {
+      while (!ends) {
+        byte[] version = Files.readAllBytes(new File(gen, random.nextInt(8) + "/Redefined.class").toPath());
+        instrumentation.redefineClasses(new ClassDefinition(Class.forName("Redefined"), version));
+        Thread.sleep(random.nextInt(200));  // longer than it takes to read the names
+      }
+    } catch (Throwable e) {
+      e.printStackTrace();
+      System.exit(3);
+    }
+  }
+
+  static void callRedefined() {
+    try {
+      Base made = (Base) Class.forName("Redefined").getDeclaredConstructor().newInstance();
+      for (int i = 0; !ends; i++) {
+        for (int j = 0; i % 8 == 0 && j < 5000; j++) made.call(-1);
+        made.call(i % 3);  // sets the thread's name to that of the version
+        Thread.currentThread().setName("none");
+      }
+    } catch (Throwable e) {
+      e.printStackTrace();
+      System.exit(3);
+    }
+  }
+
   @SuppressWarnings("deprecation")
   public static void main(String[] args) throws Exception {
     List<Thread> threads = new ArrayList<>();
@@ -168,9 +230,16 @@ public class Shapes {
       int seed = i;
       threads.add(new Thread(() -> shapes(seed)));
     }
-    for (int i = 0; i < 2; i++) {
-      int seed = i;
-      threads.add(new Thread(() -> churn(new File(args[1]), seed)));
+    File gen = new File(args[1]);
+    if (instrumentation != null) {
+      threads.add(new Thread(() -> redefine(gen, 8)));
+      for (int i = 0; i < 2; i++) threads.add(new Thread(Shapes::callRedefined));
+    } else {
+      for (int i = 0; i < 2; i++) {
+        int seed = i;
+        threads.add(new Thread(() -> churn(gen, seed)));
+      }
+      threads.add(new Thread(() -> deoptimize(gen, 7)));
     }
     for (Thread t : threads) t.start();
     System.out.println("ready pid=" + ProcessHandle.current().pid());
