@@ -12,8 +12,8 @@ namespace offcpu {
 
 class SnapshotPace {
  public:
-  static constexpr uint64_t kPart = 50;                       // of a CPU, one in so many
-  static constexpr uint64_t kAtOnceNs = 200'000'000;          // of CPU time
+  static constexpr uint64_t kPart = 200;                      // of a CPU, one in so many
+  static constexpr uint64_t kAtOnceNs = 50'000'000;           // of CPU time: programs begin with 1 to 40 ms
   static constexpr uint64_t kLongestPauseNs = 1'000'000'000;  // captures wait for the next snapshot, in memory
 
   void Spend(uint64_t cpu_ns, uint64_t now_ns) {

@@ -161,7 +161,7 @@ TEST(Mappings, CodeThatChangesAllTheTimeCostsTheRecorderLittle) {
   const ProfileStats& stats = recording.profile.stats;
   std::printf("%.3f s of CPU in %llu s\n%s", static_cast<double>(stats.own_process_ns) / 1e9,
               static_cast<unsigned long long>(kSeconds), recording.LossesText().c_str());
-  // 200 ms at once, and then a look a second, which reads 20,000 mappings up to three times: how long that takes is the
+  // 50 ms at once, and then a look a second, which reads 20,000 mappings up to three times: how long that takes is the
   // machine's. Without a pace it is nearly all of a CPU on any.
   EXPECT_LT(stats.own_process_ns, kSeconds * 1'000'000'000 / 2);
   EXPECT_GT(stats.captures, 100 * kSeconds) << "hardly any asked for a look: no test";

@@ -34,6 +34,27 @@ TEST(SnapshotPace, FurtherSnapshotsTakeTheirPartOfACpu) {
   EXPECT_LE(spent_ns, kAllNs / SnapshotPace::kPart + SnapshotPace::kAtOnceNs + 2 * kSnapshotNs);
 }
 
+// What a program costs that is another one at every snapshot, however long that takes: of the 1 % of all CPUs that
+// recording may cost, captures and BPF programs need the rest.
+TEST(SnapshotPace, AProgramThatChangesAllTheTimeLeavesMostOfTheBudget) {
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  constexpr uint64_t kBudgetNs = 2 * kSecondNs / 100;  // in a second, of two CPUs
+  for (const uint64_t snapshot_ns : {100'000, 1'000'000, 5'000'000}) {
+    for (const uint64_t seconds : {6, 60}) {
+      SnapshotPace pace;
+      uint64_t spent_ns = 0;
+      for (uint64_t now_ns = kNow; now_ns < kNow + seconds * kSecondNs;
+           now_ns = std::max(now_ns + snapshot_ns, pace.next_ns())) {
+        pace.Spend(snapshot_ns, now_ns);
+        spent_ns += snapshot_ns;
+      }
+      const uint64_t at_once_ns = SnapshotPace::kAtOnceNs + 2 * snapshot_ns;
+      EXPECT_LE(spent_ns, at_once_ns + seconds * kBudgetNs / 4) << snapshot_ns << " ns, " << seconds << " s";
+      EXPECT_LT(spent_ns, seconds * kBudgetNs) << snapshot_ns << " ns, " << seconds << " s";
+    }
+  }
+}
+
 TEST(SnapshotPace, NoPauseIsLongerThanTheLongest) {
   SnapshotPace pace;
   pace.Spend(3'600'000'000'000, kNow);
