@@ -54,7 +54,7 @@ uint64_t TimeOf(const std::string& folded, const std::vector<std::string>& funct
   return us;
 }
 
-// Of six requests, two have the connections and four wait for them; one has the monitor and five wait for it. Where
+// Two of six requests have the connections, and four wait for them; one has the monitor, and five wait for it. Where
 // others do not let all of the clients run at once, fewer wait.
 TEST_F(JavaServer, OneCommandShowsWhatItsRequestsWaitFor) {
   ASSERT_EQ(Run({"record", "-p", std::to_string(shop_->pid()), "-o", "-", "--format", "folded", "5"}), 0) << errors_;
