@@ -41,41 +41,14 @@ Recording::Recording(const DaemonConfig& config, StartRecorder start, WindowSink
       sink_(std::move(sink)),
       store_(StoreLimitsOf(config)),
       recorder_(std::move(recorder)),
-      config_(config),
-      window_end_(Clock::now() + std::chrono::nanoseconds(config.windows.length_ns)) {}
+      window_end_(Clock::now() + std::chrono::nanoseconds(config.windows.length_ns)),
+      config_(config) {}
 
 Recording::~Recording() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  wanted_.notify_all();
+  requests_.Stop();
   if (!thread_.joinable()) return;
   thread_.join();
   if (sink_ != nullptr) Keep(recorder_->Stop(), true);
-}
-
-absl::Status Recording::CutNow(Clock::time_point deadline) {
-  std::unique_lock lock(mutex_);
-  const uint64_t number = ++cuts_wanted_;
-  wanted_.notify_all();
-  if (!done_.wait_until(lock, deadline, [&] { return cuts_done_ >= number || interrupted_; }))
-    return absl::DeadlineExceededError("the running window could not be had in time");
-  return cuts_done_ >= number ? cut_status_ : absl::CancelledError("the service ends");
-}
-
-void Recording::Interrupt() {
-  const std::lock_guard lock(mutex_);
-  interrupted_ = true;
-  done_.notify_all();
-}
-
-absl::Status Recording::Reload(const DaemonConfig& config) {
-  std::unique_lock lock(mutex_);
-  next_config_ = config;
-  wanted_.notify_all();
-  done_.wait(lock, [this] { return !next_config_.has_value(); });
-  return reload_status_;
 }
 
 absl::Status Recording::CheckHealth() const {
@@ -100,42 +73,32 @@ std::string Recording::last_error() const {
 }
 
 void Recording::Loop() {
-  std::unique_lock lock(mutex_);
-  while (!stop_) {
+  while (true) {
     Beat();
-    const auto is_asked = [this] { return stop_ || cuts_wanted_ > cuts_done_ || next_config_.has_value(); };
-    wanted_.wait_until(lock, std::min(window_end_, Clock::now() + kBeat), is_asked);
-    if (stop_) return;
-    if (next_config_.has_value()) {
-      lock.unlock();
-      absl::Status status = Change(*next_config_);  // nobody else touches it before it is done
-      lock.lock();
-      reload_status_ = std::move(status);
-      next_config_.reset();
-      done_.notify_all();
-    }
+    const RecordingRequests::Wanted wanted = requests_.Await(std::min(window_end_, Clock::now() + kBeat));
+    if (wanted.stop) return;
+    if (wanted.config.has_value()) requests_.Reloaded(Change(*wanted.config));
     const bool ends_window = Clock::now() >= window_end_;
-    if (!ends_window && cuts_wanted_ == cuts_done_) continue;
-    const uint64_t served = cuts_wanted_;
-    if (ends_window) window_end_ = Clock::now() + std::chrono::nanoseconds(config_.windows.length_ns);
-    lock.unlock();
-    Cut(ends_window);
-    lock.lock();
-    cuts_done_ = served;
-    done_.notify_all();
+    if (!ends_window && !wanted.cut) continue;
+    if (ends_window) window_end_ = Clock::now() + std::chrono::nanoseconds(config().windows.length_ns);
+    absl::StatusOr<Profile> piece = recorder_->Cut();
+    absl::Status status = piece.status();
+    Keep(std::move(piece), ends_window);
+    requests_.CutDone(wanted.last_cut, std::move(status));
   }
 }
 
 void Recording::Beat() {
   const RecorderProgress now = recorder_->progress();
-  totals_.adapts_sample = now.adapts_sample;
-  totals_.threshold_ns = now.threshold_ns;
+  {
+    const std::lock_guard lock(mutex_);
+    totals_.adapts_sample = now.adapts_sample;
+    totals_.threshold_ns = now.threshold_ns;
+  }
   if (now.drains == progress_.drains || now.turns == progress_.turns) return;
   progress_ = now;
   last_beat_ = Clock::now();
 }
-
-void Recording::Cut(bool ends_window) { Keep(recorder_->Cut(), ends_window); }
 
 void Recording::Keep(absl::StatusOr<Profile> piece, bool ends_window) {
   const absl::Status status = piece.status();
@@ -144,9 +107,9 @@ void Recording::Keep(absl::StatusOr<Profile> piece, bool ends_window) {
     WindowPieces ended = store_.Add(*std::move(piece), ends_window);
     if (ends_window && sink_ != nullptr) sink_(std::move(ended));
   }
+  if (status.ok()) return;
   const std::lock_guard lock(mutex_);
-  cut_status_ = status;
-  if (!status.ok()) last_error_ = std::string(status.message());
+  last_error_ = std::string(status.message());
 }
 
 void Recording::Count(const Profile& piece) {

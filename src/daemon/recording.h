@@ -7,18 +7,17 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "daemon/config.h"
+#include "daemon/recording_requests.h"
 #include "daemon/window_store.h"
 #include "recorder/recorder.h"
 
@@ -55,14 +54,14 @@ class Recording {
 
   // Whatever was recorded before the call is in a window when it returns OK. Those that ask at one time are served by
   // one cut.
-  absl::Status CutNow(Clock::time_point deadline);
+  absl::Status CutNow(Clock::time_point deadline) { return requests_.AwaitCut(deadline); }
 
   // Ends the calls that wait for a cut, and from then on none waits: the service ends.
-  void Interrupt();
+  void Interrupt() { requests_.Interrupt(); }
 
   // Goes over to `config`; after an error all is as it was. If something else is to be recorded, the new recorder
   // starts before the old one stops: nothing is lost, and some milliseconds are in two windows.
-  absl::Status Reload(const DaemonConfig& config);
+  absl::Status Reload(const DaemonConfig& config) { return requests_.AwaitReload(config); }
 
   const WindowStore& windows() const { return store_; }
   WindowStore& windows() { return store_; }
@@ -79,8 +78,7 @@ class Recording {
   Recording(const DaemonConfig& config, StartRecorder start, WindowSink sink, std::unique_ptr<Recorder> recorder);
 
   void Loop();
-  void Beat();  // holding mutex_
-  void Cut(bool ends_window);
+  void Beat();
   absl::Status Change(const DaemonConfig& config);
   void Count(const Profile& piece);
   void Keep(absl::StatusOr<Profile> piece, bool ends_window);
@@ -88,22 +86,14 @@ class Recording {
   const StartRecorder start_;
   const WindowSink sink_;
   WindowStore store_;
-  std::unique_ptr<Recorder> recorder_;  // of the thread, as what it had done when it was last asked is
-  RecorderProgress progress_;
+  RecordingRequests requests_;
+  std::unique_ptr<Recorder> recorder_;  // of the thread, as the next two are
+  RecorderProgress progress_;           // when it was last asked
+  Clock::time_point window_end_;
   std::atomic<Clock::time_point> last_beat_{Clock::now()};
 
   mutable std::mutex mutex_;
-  std::condition_variable wanted_;
-  std::condition_variable done_;
   DaemonConfig config_;  // guarded by mutex_, as what follows is
-  Clock::time_point window_end_;
-  bool stop_ = false;
-  bool interrupted_ = false;
-  uint64_t cuts_wanted_ = 0;  // numbers of those who asked
-  uint64_t cuts_done_ = 0;
-  absl::Status cut_status_;  // of the last one
-  std::optional<DaemonConfig> next_config_;
-  absl::Status reload_status_;
   std::string last_error_;
   RecordingTotals totals_;
 

@@ -6,19 +6,18 @@
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "export/answer_meaning.h"
+#include "export/say.h"
 
 namespace offcpu {
 
 class AnswerLog {
  public:
   using Clock = std::chrono::steady_clock;
-  using Say = std::function<void(bool is_bad, const std::string& line)>;
 
   static constexpr size_t kMostKinds = 32;  // within a minute: statuses of HTTP may be anything
 

@@ -3,7 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <array>
+#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,8 +16,7 @@
 namespace offcpu {
 namespace {
 
-constexpr uint64_t kInMemory = uint64_t{1} << 63;  // in the number of a record that is not on disk
-constexpr std::chrono::seconds kPatience(60);      // without anything new, until what waits is looked at for its age
+constexpr std::chrono::seconds kPatience(60);  // without anything new, until what waits is looked at for its age
 
 std::string Gzip(std::string_view bytes) {
   std::string compressed;
@@ -28,13 +27,8 @@ std::string Gzip(std::string_view bytes) {
   return compressed;
 }
 
-std::unique_ptr<Spool> OpenSpool(const ExportConfig& config, const Exporter::Say& say) {
-  if (config.target.url.empty() || config.spool.empty()) return nullptr;
-  absl::StatusOr<std::unique_ptr<Spool>> spool =
-      Spool::Open(config.spool, {.bytes = config.spool_bytes, .age_ns = config.spool_age_ns});
-  if (spool.ok()) return *std::move(spool);
-  say(true, absl::StrCat(std::string(spool.status().message()), ": windows wait in memory"));
-  return nullptr;
+OutboxLimits OutboxLimitsOf(const ExportConfig& config, const ExporterLimits& limits) {
+  return {.spool = {.bytes = config.spool_bytes, .age_ns = config.spool_age_ns}, .memory_bytes = limits.memory_bytes};
 }
 
 // What is in `now` beyond what is in `before`.
@@ -60,15 +54,16 @@ Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& li
     : config_(config),
       say_(std::move(say)),
       limits_(limits),
-      spool_(OpenSpool(config, say_)),
+      outbox_(config.target.url.empty() ? "" : config.spool, OutboxLimitsOf(config, limits), say_),
       poster_(config.target),
-      answers_(config.shown_url, say_) {
+      answers_(config.shown_url, say_),
+      files_(config.files.directory, {.files = config.files.keep, .bytes = config.files.bytes},
+             past.has_value() ? past->stats.files : PprofFilesStats(), say_) {
   if (past.has_value()) {
     stats_ = std::move(past->stats);
     losses_ = std::exchange(stats_.losses, {});
-    files_before_ = stats_.files;
   }
-  told_ = past.has_value() ? std::move(past->told) : LossesLocked();
+  told_ = past.has_value() ? std::move(past->told) : stats().losses;
   Begin(
       "export-encode", [this] { EncodeLoop(); }, &encoder_);
   if (!config_.target.url.empty())
@@ -99,23 +94,11 @@ ExporterPast Exporter::Stop() {
   to_send_.notify_all();
   if (encoder_.joinable()) encoder_.join();
   if (sender_.joinable()) sender_.join();
-  sending_ = 0;
-  SpoolMemory();
-  if (!memory_.empty()) say_(true, absl::StrCat(memory_.size(), " requests in memory that were not sent are lost"));
-  while (!memory_.empty()) DropFromMemoryLocked();  // there are no other threads any more
-  ExporterPast past = {.stats = stats_, .told = told_};
+  outbox_.Close();
+  ExporterPast past = {.stats = stats(), .told = told_};
   past.stats.losses = losses_;
+  AddLosses(outbox_.stats().memory_losses, past.stats.losses);
   return past;
-}
-
-// The disk may have become well again since they had no place on it. There are no other threads any more.
-void Exporter::SpoolMemory() {
-  while (spool_ != nullptr && !memory_.empty()) {
-    spool_->DeliveredUnwritten(memory_.front());  // it was counted as not written, and may be once more
-    if (!IsSpooled(memory_.front())) return;
-    memory_bytes_ -= memory_.front().body.size();
-    memory_.pop_front();
-  }
 }
 
 void Exporter::Add(std::shared_ptr<EndedWindow> window) {
@@ -148,7 +131,7 @@ void Exporter::EncodeLoop() {
 }
 
 void Exporter::Encode(const NamedProfile& window) {
-  if (!config_.files.directory.empty()) WriteFile(window);
+  files_.Write(window);
   if (config_.target.url.empty()) return;
 
   OtlpOptions options{.names = config_.names,
@@ -159,12 +142,9 @@ void Exporter::Encode(const NamedProfile& window) {
   std::random_device device;
   std::generate(options.window_id.begin(), options.window_id.end(),
                 [&device] { return static_cast<uint8_t>(device()); });
-  {
-    const std::lock_guard lock(mutex_);
-    const std::vector<Loss> losses = LossesLocked();
-    options.export_losses = Since(told_, losses);
-    told_ = losses;
-  }
+  const std::vector<Loss> losses = stats().losses;
+  options.export_losses = Since(told_, losses);
+  told_ = losses;
   std::vector<SpoolRecord> records;
   const Loss lost = WriteOtlp(window, options, [&](std::string request) {
     SpoolRecord record{.start_unix_ns = window.start_unix_ns, .duration_ns = window.duration_ns};
@@ -178,83 +158,24 @@ void Exporter::Encode(const NamedProfile& window) {
   if (lost.count != 0) LoseLocked(lost.reason, lost.count, lost.ns);
 }
 
-// The directory may be there only later.
-void Exporter::WriteFile(const NamedProfile& window) {
-  absl::Status status;
-  if (files_ == nullptr) {
-    absl::StatusOr<std::unique_ptr<PprofFiles>> opened =
-        PprofFiles::Open(config_.files.directory, {.files = config_.files.keep, .bytes = config_.files.bytes});
-    status = opened.status();
-    if (opened.ok()) files_ = *std::move(opened);
-  }
-  if (files_ != nullptr) status = files_->Write(window);
-  if (!status.ok() && status.code() != files_error_) say_(true, std::string(status.message()));
-  files_error_ = status.code();
-  const std::lock_guard lock(mutex_);
-  if (files_ == nullptr) ++files_before_.failed;
-  stats_.files = files_ != nullptr ? files_->stats() : PprofFilesStats();
-  stats_.files.written += files_before_.written;
-  stats_.files.removed += files_before_.removed;
-  stats_.files.failed += files_before_.failed;
-}
-
-// On disk or, where that fails, in memory.
 void Exporter::Keep(std::vector<SpoolRecord> records) {
   if (records.empty()) return;
   for (SpoolRecord& record : records) {
-    if (spool_ == nullptr || !IsSpooled(record)) KeepInMemory(std::move(record));
+    outbox_.Keep(std::move(record));
     const std::lock_guard lock(mutex_);
     has_new_ = true;
   }
   to_send_.notify_all();
 }
 
-// One that is larger than the spool is lost there, and not small enough for memory either.
-bool Exporter::IsSpooled(const SpoolRecord& record) {
-  const absl::Status status = spool_->Append(record, SpoolTimeNow());
-  if (!status.ok() && status.code() != spool_error_) say_(true, std::string(status.message()));
-  spool_error_ = status.code();
-  return status.ok() || kSpoolHeaderBytes + record.body.size() > config_.spool_bytes;
-}
-
-// The spool has counted it as not written, until it is delivered all the same.
-void Exporter::KeepInMemory(SpoolRecord record) {
-  const std::lock_guard lock(mutex_);
-  record.number = kInMemory | ++memory_records_;
-  memory_bytes_ += record.body.size();
-  memory_.push_back(std::move(record));
-  while (memory_bytes_ > limits_.memory_bytes && memory_.back().number != sending_) DropFromMemoryLocked();
-}
-
-// The oldest that is not being sent: that one may be delivered yet.
-void Exporter::DropFromMemoryLocked() {
-  const auto oldest = memory_.begin() + (memory_.front().number == sending_ ? 1 : 0);
-  if (spool_ == nullptr) {
-    LoseLocked(kNoRoomInMemory, 1, ShareOfWindowNs(*oldest));
-  } else {
-    spool_->LostUnwritten(*oldest);
-  }
-  memory_bytes_ -= oldest->body.size();
-  memory_.erase(oldest);
-}
-
-std::optional<SpoolRecord> Exporter::Oldest() {
-  if (spool_ != nullptr) {
-    if (std::optional<SpoolRecord> record = spool_->Oldest(SpoolTimeNow())) return record;
-  }
-  const std::lock_guard lock(mutex_);
-  if (memory_.empty()) return std::nullopt;
-  sending_ = memory_.front().number;
-  return memory_.front();
-}
-
 void Exporter::SendLoop() {
   Backoff backoff(limits_.backoff);
+  std::mt19937_64 random{std::random_device()()};
   std::unique_lock lock(mutex_);
   while (!stop_) {
     has_new_ = false;
     lock.unlock();
-    const std::optional<SpoolRecord> record = Oldest();
+    const std::optional<SpoolRecord> record = outbox_.Oldest();
     Judgement judgement;
     if (record.has_value()) {
       judgement = JudgeAnswer(*record, poster_.Post(record->body));
@@ -266,7 +187,7 @@ void Exporter::SendLoop() {
     } else if (!IsLater(judgement.fate)) {
       backoff.Reset();
     } else {
-      const std::chrono::milliseconds own = backoff.Next(std::uniform_real_distribution<double>()(random_));
+      const std::chrono::milliseconds own = backoff.Next(std::uniform_real_distribution<double>()(random));
       const std::chrono::milliseconds wait = judgement.retry_after.has_value() ? *judgement.retry_after : own;
       to_send_.wait_for(lock, wait, [this] { return stop_; });
     }
@@ -285,9 +206,7 @@ Judgement Exporter::JudgeAnswer(const SpoolRecord& record, const HttpAnswer& ans
 }
 
 void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
-  if (judgement.fate != Fate::kLater) {
-    (record.number & kInMemory) != 0 ? SettleInMemory(record, judgement) : SettleInSpool(record, judgement);
-  }
+  outbox_.Settle(record, judgement.fate);
   {
     const std::lock_guard lock(mutex_);
     if (stop_ && judgement.fate == Fate::kLater) return;  // it was broken off
@@ -303,47 +222,21 @@ void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
   answers_.Add(judgement, AnswerLog::Clock::now());
 }
 
-void Exporter::SettleInSpool(const SpoolRecord& record, const Judgement& judgement) {
-  judgement.fate == Fate::kRefused ? spool_->SetAside(record.number) : spool_->Done(record.number);
-}
-
-void Exporter::SettleInMemory(const SpoolRecord& record, const Judgement& judgement) {
-  if (spool_ != nullptr) spool_->DeliveredUnwritten(record);
-  const std::lock_guard lock(mutex_);
-  if (judgement.fate == Fate::kRefused) LoseLocked(std::string(Name(SpoolLoss::kRefused)), 1, ShareOfWindowNs(record));
-  sending_ = 0;
-  memory_bytes_ -= memory_.front().body.size();
-  memory_.pop_front();
-}
-
 void Exporter::LoseLocked(const std::string& reason, uint64_t count, uint64_t ns) {
   AddLoss({.reason = reason, .count = count, .ns = ns}, losses_);
 }
 
-std::vector<Loss> Exporter::LossesLocked() const {
-  std::vector<Loss> losses = losses_;
-  if (spool_ == nullptr) return losses;
-  const SpoolLosses lost = spool_->stats().lost;
-  for (size_t i = 0; i < lost.size(); ++i) {
-    if (lost[i].records == 0) continue;
-    AddLoss({.reason = std::string(Name(static_cast<SpoolLoss>(i))), .count = lost[i].records, .ns = lost[i].ns},
-            losses);
-  }
-  return losses;
-}
-
 ExporterStats Exporter::stats() const {
   const std::lock_guard lock(mutex_);
+  const OutboxStats waiting = outbox_.stats();
   ExporterStats stats = stats_;
-  stats.losses = LossesLocked();
-  stats.requests_waiting = memory_.size();
-  stats.bytes_waiting = memory_bytes_;
-  if (!memory_.empty()) stats.oldest_unix_ns = memory_.front().start_unix_ns;
-  if (spool_ == nullptr) return stats;
-  const SpoolStats spool = spool_->stats();
-  stats.requests_waiting += spool.records;
-  stats.bytes_waiting += spool.bytes;
-  if (spool.oldest_start_unix_ns != 0) stats.oldest_unix_ns = spool.oldest_start_unix_ns;
+  stats.losses = losses_;
+  AddLosses(waiting.memory_losses, stats.losses);
+  AddLosses(waiting.spool_losses, stats.losses);
+  stats.requests_waiting = waiting.records;
+  stats.bytes_waiting = waiting.bytes;
+  stats.oldest_unix_ns = waiting.oldest_start_unix_ns;
+  stats.files = files_.stats();
   return stats;
 }
 

@@ -1,7 +1,7 @@
 // Takes windows that have ended off the host: as OTLP profiles to a collector, and as pprof files into a directory.
 //
-// A window is named and encoded, and put on disk (export/spool.h), by one thread; another sends what is on disk, the
-// oldest first, again and again until the collector has it or it is too old. So adding a window waits neither for a
+// A window is named and encoded, and put into the outbox (export/outbox.h), by one thread; another sends what is there,
+// the oldest first, again and again until the collector has it or it is too old. So adding a window waits neither for a
 // slow collector nor for a slow disk; what cannot be kept is counted, and the counts are part of what is exported next.
 // Every request arrives or is counted as lost; one whose answer was lost arrives twice.
 //
@@ -9,7 +9,6 @@
 #ifndef OFFCPU_EXPORT_EXPORTER_H_
 #define OFFCPU_EXPORT_EXPORTER_H_
 
-#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -18,20 +17,21 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "export/answer_log.h"
 #include "export/answer_meaning.h"
 #include "export/ended_window.h"
 #include "export/export_config.h"
 #include "export/http_poster.h"
+#include "export/outbox.h"
 #include "export/pprof_files.h"
 #include "export/refusals.h"
-#include "export/spool.h"
+#include "export/say.h"
+#include "export/spool_record.h"
+#include "export/window_files.h"
 #include "profile/named_profile.h"
 #include "profile/profile.h"
 
@@ -67,12 +67,8 @@ struct ExporterPast {
 
 class Exporter {
  public:
-  // For what a person should know, one line.
-  using Say = AnswerLog::Say;
-
-  // What cannot be used, and that is said: where the spool's
-  // directory cannot, what waits is in memory; where a thread cannot be started, windows or requests wait, and are
-  // lost.
+  // What cannot be used is said: where the spool's directory cannot, what waits is in memory; where a thread cannot be
+  // started, windows or requests wait, and are lost.
   Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits = {},
            std::optional<ExporterPast> past = std::nullopt);
   // Stops.
@@ -92,48 +88,30 @@ class Exporter {
   void Begin(const char* name, std::function<void()> loop, std::thread* thread) const;
   void EncodeLoop();
   void Encode(const NamedProfile& window);
-  void WriteFile(const NamedProfile& window);
   void Keep(std::vector<SpoolRecord> records);
-  bool IsSpooled(const SpoolRecord& record);
-  void SpoolMemory();
-  void KeepInMemory(SpoolRecord record);
   void SendLoop();
-  std::optional<SpoolRecord> Oldest();
   Judgement JudgeAnswer(const SpoolRecord& record, const HttpAnswer& answer);
   void Settle(const SpoolRecord& record, const Judgement& judgement);
-  void SettleInSpool(const SpoolRecord& record, const Judgement& judgement);
-  void SettleInMemory(const SpoolRecord& record, const Judgement& judgement);
   void LoseLocked(const std::string& reason, uint64_t count, uint64_t ns);
-  void DropFromMemoryLocked();
-  std::vector<Loss> LossesLocked() const;
 
   const ExportConfig config_;
   const Say say_;
   const ExporterLimits limits_;
-  const std::unique_ptr<Spool> spool_;  // null: none
-  HttpPoster poster_;                   // of the sender, as the next two are
+  Outbox outbox_;
+  HttpPoster poster_;  // of the sender, as the next two are
   Refusals refusals_;
   AnswerLog answers_;
-  std::unique_ptr<PprofFiles> files_;  // of the encoder, as what follows is; null: not opened yet
-  // Said once each: their messages have names in them that differ from window to window.
-  absl::StatusCode files_error_ = absl::StatusCode::kOk;
-  std::atomic<absl::StatusCode> spool_error_ = absl::StatusCode::kOk;  // the sender's, too
+  WindowFiles files_;  // of the encoder, as told_ is
   std::vector<Loss> told_;
-  std::mt19937_64 random_{std::random_device()()};  // of the sender
 
   mutable std::mutex mutex_;
   std::condition_variable added_;                     // to windows_
   std::condition_variable to_send_;                   // or stop_
   std::deque<std::shared_ptr<EndedWindow>> windows_;  // guarded by mutex_, as what follows is
-  std::deque<SpoolRecord> memory_;                    // newer than what is on disk
-  size_t memory_bytes_ = 0;
-  uint64_t memory_records_ = 0;   // ever
-  uint64_t sending_ = 0;          // number of the record in memory that is being sent
-  PprofFilesStats files_before_;  // of other exporters, and of windows for which the directory was not there
-  bool has_new_ = false;          // to be sent
+  bool has_new_ = false;                              // to be sent
   bool stop_ = false;
   ExporterStats stats_;
-  std::vector<Loss> losses_;  // beside the spool's
+  std::vector<Loss> losses_;  // beside those of outbox_
 
   std::thread encoder_;  // last: they use all of the above
   std::thread sender_;

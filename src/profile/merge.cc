@@ -20,6 +20,8 @@ constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
 // Stacks by what they mean; those of the windows, which outlive the merge.
 struct KernelMeaning {
+  explicit KernelMeaning(const KernelStack& value) : stack(&value) {}
+
   const KernelStack* stack;
 
   // A stack whose definition was lost is known by its id only.
@@ -36,6 +38,8 @@ struct KernelMeaning {
 };
 
 struct UserMeaning {
+  explicit UserMeaning(const UserStackEntry& value) : entry(&value) {}
+
   const UserStackEntry* entry;
 
   bool operator==(const UserMeaning& other) const {
@@ -49,14 +53,42 @@ struct UserMeaning {
   }
 };
 
-// The index of `value` in `values`, where it is put if its meaning is new.
+// A table of the profile that is made, which has each meaning once, and the translation of a window's indices into its
+// own.
 template <typename Meaning, typename T>
-uint32_t Intern(const Meaning& meaning, const T& value, absl::flat_hash_map<Meaning, uint32_t>& index,
-                std::vector<T>& values) {
-  const auto [it, inserted] = index.try_emplace(meaning, static_cast<uint32_t>(values.size()));
-  if (inserted) values.push_back(value);
-  return it->second;
-}
+class MergedTable {
+ public:
+  explicit MergedTable(std::vector<T>* values) : values_(*values) {}
+
+  // From now on indices in `window` are translated, which must outlive that.
+  void Begin(const std::vector<T>& window) {
+    window_ = &window;
+    translated_.assign(window.size(), kNone);
+  }
+  // The index here of what the window has at `in_window`. Calls `put` for the value once in a window; it returns the
+  // index.
+  template <typename PutValue>
+  uint32_t IndexOf(uint32_t in_window, PutValue put) {
+    uint32_t& index = translated_[in_window];
+    if (index == kNone) index = put((*window_)[in_window]);
+    return index;
+  }
+  uint32_t IndexOf(uint32_t in_window) {
+    return IndexOf(in_window, [this](const T& value) { return Put(Meaning(value), value); });
+  }
+  // The index of `value`, which is added if its meaning is new.
+  uint32_t Put(const Meaning& meaning, const T& value) {
+    const auto [it, inserted] = known_.try_emplace(meaning, static_cast<uint32_t>(values_.size()));
+    if (inserted) values_.push_back(value);
+    return it->second;
+  }
+
+ private:
+  std::vector<T>& values_;
+  absl::flat_hash_map<Meaning, uint32_t> known_;
+  const std::vector<T>* window_ = nullptr;
+  std::vector<uint32_t> translated_;  // by the window's index; kNone: not yet
+};
 
 class Merger {
  public:
@@ -65,12 +97,12 @@ class Merger {
   void Add(const Profile& window) {
     window_ = &window;
     kept_.clear();
-    processes_.assign(window.processes.size(), kNone);
-    comms_.assign(window.comms.size(), kNone);
-    kernel_stacks_.assign(window.kernel_stacks.size(), kNone);
-    user_stacks_.assign(window.user_stacks.size(), kNone);
-    wakers_.assign(window.wakers.size(), kNone);
-    control_groups_.assign(window.control_groups.size(), kNone);
+    processes_.Begin(window.processes);
+    comms_.Begin(window.comms);
+    kernel_stacks_.Begin(window.kernel_stacks);
+    user_stacks_.Begin(window.user_stacks);
+    wakers_.Begin(window.wakers);
+    control_groups_.Begin(window.control_groups);
     for (const std::shared_ptr<const CodeObject>& code : window.code) code_.try_emplace(code.get(), &code);
     for (const ProfileRow& row : window.rows) AddRow(row);
     for (const LedgerEntry& entry : window.ledger) AddEntry(entry);
@@ -122,11 +154,11 @@ class Merger {
   void AddRow(ProfileRow row) {
     if (!Keeps(row.process, row.comm)) return;
     row.process = Process(row.process);
-    row.comm = Comm(row.comm);
-    row.kernel_stack = Kernel(row.kernel_stack);
+    row.comm = comms_.IndexOf(row.comm);
+    row.kernel_stack = kernel_stacks_.IndexOf(row.kernel_stack);
     row.user_stack = User(row.user_stack);
-    row.waker = WakerOf(row.waker);
-    row.control_group = ControlGroup(row.control_group);
+    if (row.waker != 0) row.waker = Wakers(row.waker - 1) + 1;
+    if (row.control_group != 0) row.control_group = control_groups_.IndexOf(row.control_group - 1) + 1;
     const auto [it, inserted] = rows_.try_emplace(row.key(), profile_.rows.size());
     times_.Add(*window_, row, it->second);
     if (inserted) {
@@ -149,75 +181,43 @@ class Merger {
   }
 
   uint32_t Process(uint32_t in_window) {
-    uint32_t& index = processes_[in_window];
-    if (index != kNone) return index;
-    const ProcessInfo& info = window_->processes[in_window];
-    index = Intern(info.key, info, process_index_, profile_.processes);
-    ProcessInfo& known = profile_.processes[index];
-    if (known.name.empty()) known.name = info.name;
-    if (known.container.empty()) known.container = info.container;
-    if (known.executable.empty()) known.executable = info.executable;
-    if (known.service == ServiceNames()) known.service = info.service;
-    return index;
-  }
-
-  uint32_t Comm(uint32_t in_window) {
-    uint32_t& index = comms_[in_window];
-    if (index == kNone) {
-      const std::string& comm = window_->comms[in_window];
-      index = Intern(std::string_view(comm), comm, comm_index_, profile_.comms);
-    }
-    return index;
-  }
-
-  uint32_t Kernel(uint32_t in_window) {
-    uint32_t& index = kernel_stacks_[in_window];
-    if (index == kNone) {
-      const KernelStack& stack = window_->kernel_stacks[in_window];
-      index = Intern(KernelMeaning{&stack}, stack, kernel_index_, profile_.kernel_stacks);
-    }
-    return index;
+    return processes_.IndexOf(in_window, [this](const ProcessInfo& info) {
+      const uint32_t index = processes_.Put(info.key, info);
+      ProcessInfo& known = profile_.processes[index];
+      if (known.name.empty()) known.name = info.name;
+      if (known.container.empty()) known.container = info.container;
+      if (known.executable.empty()) known.executable = info.executable;
+      if (known.service == ServiceNames()) known.service = info.service;
+      return index;
+    });
   }
 
   uint32_t User(uint32_t in_window) {
-    uint32_t& index = user_stacks_[in_window];
-    if (index != kNone) return index;
-    const UserStackEntry& entry = window_->user_stacks[in_window];
-    const size_t before = profile_.user_stacks.size();
-    index = Intern(UserMeaning{&entry}, entry, user_index_, profile_.user_stacks);
-    if (profile_.user_stacks.size() == before) return index;
-    for (const Frame& frame : entry.stack.frames) {
+    return user_stacks_.IndexOf(in_window, [this](const UserStackEntry& entry) {
+      const size_t before = profile_.user_stacks.size();
+      const uint32_t index = user_stacks_.Put(UserMeaning(entry), entry);
+      if (profile_.user_stacks.size() != before) UseCodeOf(entry.stack);
+      return index;
+    });
+  }
+
+  void UseCodeOf(const UserStack& stack) {
+    for (const Frame& frame : stack.frames) {
       if (frame.code != nullptr && used_code_.insert(frame.code).second) profile_.code.push_back(*code_.at(frame.code));
     }
-    return index;
   }
 
-  // As RowKey::control_group.
-  uint32_t ControlGroup(uint32_t in_window) {
-    if (in_window == 0) return 0;
-    uint32_t& index = control_groups_[in_window - 1];
-    if (index == kNone) {
-      const std::string& path = window_->control_groups[in_window - 1];
-      index = Intern(std::string_view(path), path, control_group_index_, profile_.control_groups) + 1;
-    }
-    return index;
-  }
-
-  // As RowKey::waker.
-  uint32_t WakerOf(uint32_t in_window) {
-    if (in_window == 0) return 0;
-    uint32_t& index = wakers_[in_window - 1];
-    if (index != kNone) return index;
-    WakerChain chain = window_->wakers[in_window - 1];
-    for (Waker& waker : chain) {
-      waker.kernel_stack = Kernel(waker.kernel_stack);
-      waker.user_stack = User(waker.user_stack);
-      if (waker.interrupt) continue;
-      waker.process = Process(waker.process);
-      waker.comm = Comm(waker.comm);
-    }
-    index = Intern(chain, chain, waker_index_, profile_.wakers) + 1;
-    return index;
+  uint32_t Wakers(uint32_t in_window) {
+    return wakers_.IndexOf(in_window, [this](WakerChain chain) {
+      for (Waker& waker : chain) {
+        waker.kernel_stack = kernel_stacks_.IndexOf(waker.kernel_stack);
+        waker.user_stack = User(waker.user_stack);
+        if (waker.interrupt) continue;
+        waker.process = Process(waker.process);
+        waker.comm = comms_.IndexOf(waker.comm);
+      }
+      return wakers_.Put(chain, chain);
+    });
   }
 
   const RowFilter keep_;
@@ -226,25 +226,18 @@ class Merger {
   bool is_first_ = true;
   absl::flat_hash_map<RowKey, size_t> rows_;
   absl::flat_hash_map<std::pair<uint32_t, int32_t>, size_t> entries_;
-  absl::flat_hash_map<ProcessKey, uint32_t> process_index_;
-  absl::flat_hash_map<std::string_view, uint32_t> comm_index_;
-  absl::flat_hash_map<KernelMeaning, uint32_t> kernel_index_;
-  absl::flat_hash_map<UserMeaning, uint32_t> user_index_;
-  absl::flat_hash_map<WakerChain, uint32_t> waker_index_;
-  absl::flat_hash_map<std::string_view, uint32_t> control_group_index_;
+  MergedTable<ProcessKey, ProcessInfo> processes_{&profile_.processes};
+  MergedTable<std::string_view, std::string> comms_{&profile_.comms};
+  MergedTable<KernelMeaning, KernelStack> kernel_stacks_{&profile_.kernel_stacks};
+  MergedTable<UserMeaning, UserStackEntry> user_stacks_{&profile_.user_stacks};
+  MergedTable<WakerChain, WakerChain> wakers_{&profile_.wakers};
+  MergedTable<std::string_view, std::string> control_groups_{&profile_.control_groups};
   absl::flat_hash_map<const CodeObject*, const std::shared_ptr<const CodeObject>*> code_;
   absl::flat_hash_set<const CodeObject*> used_code_;
   absl::flat_hash_set<ProcessKey> all_processes_;
 
-  // The window that is being added, and the indices of what it holds, by the window's own.
-  const Profile* window_ = nullptr;
-  std::vector<uint32_t> processes_;
-  std::vector<uint32_t> comms_;
-  std::vector<uint32_t> kernel_stacks_;
-  std::vector<uint32_t> user_stacks_;
-  std::vector<uint32_t> wakers_;
-  std::vector<uint32_t> control_groups_;
-  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, bool> kept_;  // by process and thread name
+  const Profile* window_ = nullptr;                                // that is being added
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, bool> kept_;  // its, by process and thread name
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "daemon/recording.h"
 
 #include <chrono>
-#include <future>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -78,26 +77,6 @@ TEST_F(RecordingTest, AsksForTheRunningWindowAreServedAtOnce) {
   EXPECT_EQ(recording->windows().stats().ended, 0u) << "it goes on";
   ASSERT_TRUE(recording->CutNow(Soon()).ok());
   EXPECT_THAT(recording->windows().Between(0, 0), SizeIs(2));
-}
-
-TEST_F(RecordingTest, ManyWhoAskAreServedByFewCuts) {
-  kernel_.hold_cut = true;
-  const auto recording = Start(Config());
-  std::vector<std::future<absl::Status>> asked;
-  for (int i = 0; i < 20; ++i)
-    asked.push_back(std::async(std::launch::async, [&] { return recording->CutNow(Soon()); }));
-  kernel_.hold_cut = false;
-  for (auto& status : asked) EXPECT_TRUE(status.get().ok());
-  EXPECT_LE(kernel_.cuts, 20u);
-  EXPECT_GE(kernel_.cuts, 1u);
-}
-
-TEST_F(RecordingTest, WhoAsksDoesNotWaitForEver) {
-  kernel_.hold_cut = true;
-  const auto recording = Start(Config());
-  EXPECT_EQ(recording->CutNow(Clock::now() + std::chrono::milliseconds(20)).code(),
-            absl::StatusCode::kDeadlineExceeded);
-  kernel_.hold_cut = false;
 }
 
 TEST_F(RecordingTest, ACutThatFailsIsTold) {

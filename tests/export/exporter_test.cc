@@ -523,30 +523,6 @@ TEST_F(ExporterTest, WithoutASpoolWindowsWaitInMemoryUpToALimit) {
   EXPECT_EQ(std::multiset<uint64_t>(ms.begin(), ms.end()), (std::multiset<uint64_t>{1, 1, 4, 5}));
 }
 
-TEST_F(ExporterTest, WhereTheSpoolCannotBeMemoryServes) {
-  std::ofstream(config_.spool) << "a file where the directory should be";
-  const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add(Ended({AWindow(6)}));
-  EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(6));
-  ASSERT_FALSE(Said().empty());
-  EXPECT_THAT(Said()[0], HasSubstr("windows wait in memory"));
-}
-
-TEST_F(ExporterTest, AFullDiskCostsNothingWhileTheCollectorIsThere) {
-  if (mount("tmpfs", directory_.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "size=64k") != 0) GTEST_SKIP() << "needs root";
-  collector_->Then({HttpReply(200, ""), HttpReply(503, ""), HttpReply(400, "")});
-  const std::unique_ptr<Exporter> exporter = Start();
-  std::ofstream(directory_ + "/filler") << std::string(1 << 20, 'x') << std::flush;
-  exporter->Add(Ended({AWindow(1)}));
-  AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
-  EXPECT_THAT(exporter->stats().losses, IsEmpty()) << "it was counted as not written only until it was delivered";
-  exporter->Add(Ended({AWindow(2)}));  // is sent twice, and refused
-  const ExporterStats stats =
-      AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 0 && s.retries == 1; });
-  EXPECT_THAT(Lost(stats), ElementsAre(std::pair("refused", 1u)));
-  umount2(directory_.c_str(), MNT_DETACH);
-}
-
 TEST_F(ExporterTest, WhatWaitsInMemoryIsWrittenAtTheEndIfTheDiskIsWellAgain) {
   if (mount("tmpfs", directory_.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "size=64k") != 0) GTEST_SKIP() << "needs root";
   collector_.reset();
@@ -566,20 +542,6 @@ TEST_F(ExporterTest, WhatWaitsInMemoryIsWrittenAtTheEndIfTheDiskIsWellAgain) {
   collector_ = std::make_unique<FakeCollector>(port_.number());
   EXPECT_THAT(MsOf(collector_->AwaitTaken(3)), ElementsAre(1, 2, 3));
   EXPECT_THAT(AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 0; }).losses, IsEmpty());
-  exporter.reset();
-  umount2(directory_.c_str(), MNT_DETACH);
-}
-
-TEST_F(ExporterTest, WhatWaitsInMemoryAtTheEndIsLostOnceEach) {
-  if (mount("tmpfs", directory_.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "size=64k") != 0) GTEST_SKIP() << "needs root";
-  collector_.reset();
-  std::unique_ptr<Exporter> exporter = Start();
-  std::ofstream(directory_ + "/filler") << std::string(1 << 20, 'x') << std::flush;
-  for (uint64_t i = 1; i <= 3; ++i) exporter->Add(Ended({AWindow(i)}));
-  AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 3; });
-  exporter.reset();
-  exporter = Start();
-  EXPECT_THAT(Lost(exporter->stats()), ElementsAre(std::pair("not written", 3u)));
   exporter.reset();
   umount2(directory_.c_str(), MNT_DETACH);
 }
@@ -619,20 +581,6 @@ TEST_F(ExporterTest, EndsWhileACollectorIsSilent) {
   exporter.reset();
   exporter = Start();
   EXPECT_EQ(MsOf(collector_->AwaitTaken(1)), std::vector<uint64_t>{1});
-}
-
-TEST_F(ExporterTest, ADirectoryForFilesMayComeLater) {
-  config_.target.url = "";
-  config_.files = {.directory = directory_ + "/later/files", .keep = 10, .bytes = 1u << 20};
-  const std::unique_ptr<Exporter> exporter = Start();
-  exporter->Add(Ended({AWindow(1)}));
-  AwaitStats(*exporter, [](const ExporterStats& s) { return s.files.failed == 1; });
-  ASSERT_EQ(Said().size(), 1u);
-  EXPECT_THAT(Said()[0], HasSubstr(config_.files.directory));
-  std::filesystem::create_directory(directory_ + "/later");
-  exporter->Add(Ended({AWindow(2)}));
-  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.files.written == 1; });
-  EXPECT_EQ(stats.files.failed, 1u);
 }
 
 TEST_F(ExporterTest, FilesNeedNoCollector) {
