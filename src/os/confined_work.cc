@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -83,6 +84,9 @@ bool DropRights(pid_t parent) {
                          setresuid(kNobody, kNobody, kNobody) != 0)) {
     return false;
   }
+  __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  const __user_cap_data_struct none[2] = {};
+  if (syscall(SYS_capset, &header, none) != 0) return false;
   // A change of the user has undone these.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_DUMPABLE, 0);

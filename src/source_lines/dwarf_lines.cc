@@ -136,7 +136,8 @@ class LineFinder {
     std::vector<uint64_t> addresses;
     addresses.reserve(hit.indices.size());
     for (const uint32_t index : hit.indices) addresses.push_back(addresses_[index]);
-    const std::vector<LineChain> found = FindInUnit(opened_->file.dwarf(), hit.unit, addresses, budget_);
+    std::set<std::string, std::less<>> paths;
+    const std::vector<LineChain> found = FindInUnit(opened_->file.dwarf(), hit.unit, addresses, budget_, paths);
     for (size_t i = 0; i < found.size(); ++i) {
       if (!found[i].empty()) sink(hit.indices[i], found[i]);
     }

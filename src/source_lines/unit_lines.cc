@@ -198,56 +198,74 @@ class UnitWalk {
   bool in_functions_ = false;
 };
 
-// The file that the attribute numbers. libdw's own dwarf_decl_file ends the process where the unit is split.
-std::string_view FileOf(Dwarf_Attribute* attribute) {
-  Dwarf_Word number = 0;
-  Dwarf_Die unit;
-  Dwarf_Files* files = nullptr;
-  size_t count = 0;
-  if (attribute == nullptr || dwarf_formudata(attribute, &number) != 0) return {};
-  if (dwarf_cu_info(attribute->cu, nullptr, nullptr, &unit, nullptr, nullptr, nullptr, nullptr) != 0) return {};
-  if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count) return {};
-  return View(dwarf_filesrc(files, number, nullptr, nullptr));
-}
+// Makes chains of what was found. Paths are as the compiler has recorded them, below the directory that it ran in.
+class ChainMaker {
+ public:
+  explicit ChainMaker(std::set<std::string, std::less<>>& paths) : paths_(paths) {}
 
-// Where the function of the entry was inlined; of what was not inlined, nothing.
-SourceLine CallOf(Dwarf_Die* die) {
-  Dwarf_Attribute file;
-  return {.file = FileOf(dwarf_attr(die, DW_AT_call_file, &file)),
-          .line = NumberOf(die, DW_AT_call_line),
-          .column = NumberOf(die, DW_AT_call_column)};
-}
-
-SourceLine PlaceOf(Dwarf_Line* row) {
-  int line = 0;
-  int column = 0;
-  if (row == nullptr) return {};
-  dwarf_lineno(row, &line);
-  dwarf_linecol(row, &column);
-  return {.file = View(dwarf_linesrc(row, nullptr, nullptr)), .line = Number(line), .column = Number(column)};
-}
-
-void AddFunction(Dwarf_Die* die, SourceLine* line) {
-  int start = 0;
-  Dwarf_Attribute of_file;
-  line->function = NameOf(die);
-  const std::string_view file = FileOf(dwarf_attr_integrate(die, DW_AT_decl_file, &of_file));
-  if (line->file.empty()) line->file = file;
-  if (file == line->file && dwarf_decl_line(die, &start) == 0) line->start_line = Number(start);
-}
-
-LineChain ChainOf(std::vector<Dwarf_Die>& functions, Dwarf_Line* row) {
-  LineChain chain;
-  if (functions.size() > kMaxInlined) return chain;
-  SourceLine place = PlaceOf(row);
-  for (auto die = functions.rbegin(); die != functions.rend(); ++die) {
-    AddFunction(&*die, &place);
-    chain.push_back(place);
-    place = CallOf(&*die);
+  // `functions`: outermost first; `unit`: whose line table has the row.
+  LineChain ChainOf(std::vector<Dwarf_Die>& functions, Dwarf_Die* unit, Dwarf_Line* row) {
+    LineChain chain;
+    if (functions.size() > kMaxInlined) return chain;
+    SourceLine place = PlaceOf(unit, row);
+    for (auto die = functions.rbegin(); die != functions.rend(); ++die) {
+      AddFunction(&*die, &place);
+      chain.push_back(place);
+      place = CallOf(&*die);
+    }
+    if (functions.empty() && !place.file.empty()) chain.push_back(place);
+    return chain;
   }
-  if (functions.empty() && !place.file.empty()) chain.push_back(place);
-  return chain;
-}
+
+ private:
+  std::string_view PathOf(Dwarf_Die* unit, const char* file) {
+    Dwarf_Attribute attribute;
+    if (file == nullptr || *file == '/') return View(file);
+    const std::string_view directory = View(dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute)));
+    if (directory.empty()) return file;
+    return *paths_.insert(std::string(directory) + "/" + file).first;
+  }
+
+  // The file that the attribute numbers. libdw's own dwarf_decl_file ends the process where the unit is split.
+  std::string_view FileOf(Dwarf_Attribute* attribute) {
+    Dwarf_Word number = 0;
+    Dwarf_Die unit;
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    if (attribute == nullptr || dwarf_formudata(attribute, &number) != 0) return {};
+    if (dwarf_cu_info(attribute->cu, nullptr, nullptr, &unit, nullptr, nullptr, nullptr, nullptr) != 0) return {};
+    if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count) return {};
+    return PathOf(&unit, dwarf_filesrc(files, number, nullptr, nullptr));
+  }
+
+  // Where the function of the entry was inlined; of what was not inlined, nothing.
+  SourceLine CallOf(Dwarf_Die* die) {
+    Dwarf_Attribute file;
+    return {.file = FileOf(dwarf_attr(die, DW_AT_call_file, &file)),
+            .line = NumberOf(die, DW_AT_call_line),
+            .column = NumberOf(die, DW_AT_call_column)};
+  }
+
+  SourceLine PlaceOf(Dwarf_Die* unit, Dwarf_Line* row) {
+    int line = 0;
+    int column = 0;
+    if (row == nullptr) return {};
+    dwarf_lineno(row, &line);
+    dwarf_linecol(row, &column);
+    return {.file = PathOf(unit, dwarf_linesrc(row, nullptr, nullptr)), .line = Number(line), .column = Number(column)};
+  }
+
+  void AddFunction(Dwarf_Die* die, SourceLine* line) {
+    int start = 0;
+    Dwarf_Attribute of_file;
+    line->function = NameOf(die);
+    const std::string_view file = FileOf(dwarf_attr_integrate(die, DW_AT_decl_file, &of_file));
+    if (line->file.empty()) line->file = file;
+    if (file == line->file && dwarf_decl_line(die, &start) == 0) line->start_line = Number(start);
+  }
+
+  std::set<std::string, std::less<>>& paths_;
+};
 
 // The lowest address of code that is linked.
 std::optional<uint64_t> FirstCode(Dwarf_Die* unit, EntryBudget& budget) {
@@ -263,8 +281,8 @@ std::optional<uint64_t> FirstCode(Dwarf_Die* unit, EntryBudget& budget) {
 
 }  // namespace
 
-std::vector<LineChain> FindInUnit(Dwarf* dwarf, uint64_t unit, std::span<const uint64_t> addresses,
-                                  EntryBudget& budget) {
+std::vector<LineChain> FindInUnit(Dwarf* dwarf, uint64_t unit, std::span<const uint64_t> addresses, EntryBudget& budget,
+                                  std::set<std::string, std::less<>>& paths) {
   std::vector<LineChain> found(addresses.size());
   Dwarf_Die die;
   Dwarf_Die split;
@@ -277,7 +295,9 @@ std::vector<LineChain> FindInUnit(Dwarf* dwarf, uint64_t unit, std::span<const u
   UnitWalk walk(addresses, budget);
   const bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
   walk.Walk(is_split ? &split : &die);
-  for (size_t i = 0; i < addresses.size(); ++i) found[i] = ChainOf(walk.chain(i), lines.Find(addresses[i]));
+  ChainMaker chains(paths);
+  for (size_t i = 0; i < addresses.size(); ++i)
+    found[i] = chains.ChainOf(walk.chain(i), &die, lines.Find(addresses[i]));
   return found;
 }
 

@@ -4,7 +4,10 @@
 #define OFFCPU_SOURCE_LINES_UNIT_LINES_H_
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "source_lines/line_chain.h"
@@ -30,10 +33,10 @@ class EntryBudget {
   bool is_exceeded_ = false;
 };
 
-// `unit`: where its first entry is in `dwarf`. `addresses`: sorted. The result is parallel to them, and its views are
-// valid as long as `dwarf`.
-std::vector<LineChain> FindInUnit(Dwarf* dwarf, uint64_t unit, std::span<const uint64_t> addresses,
-                                  EntryBudget& budget);
+// `unit`: where its first entry is in `dwarf`. `addresses`: sorted. The result is parallel to them, and its views point
+// into `dwarf` and into `paths`, to which it adds.
+std::vector<LineChain> FindInUnit(Dwarf* dwarf, uint64_t unit, std::span<const uint64_t> addresses, EntryBudget& budget,
+                                  std::set<std::string, std::less<>>& paths);
 
 }  // namespace offcpu
 
