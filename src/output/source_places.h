@@ -9,7 +9,7 @@ namespace offcpu {
 // Each frame is in one function, at the place in it that its address belongs to: where another one was inlined, that is
 // the call of it.
 void DropInlined(NamedProfile* profile);
-// Of each frame its function is known, and nothing else.
+// Leaves of each frame its function, and nothing else.
 void DropPlaces(NamedProfile* profile);
 
 // Names that say where in the source a frame is: "main server.cc:123". For the formats that have no other place for it.

@@ -26,7 +26,7 @@ bool Parse(std::string_view bytes, Message* message) {
   return message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-// Of a line, or 0: not known.
+// The number of a line or a column; 0: not known.
 uint32_t Number(int64_t number) {
   return number > 0 && number <= std::numeric_limits<uint32_t>::max() ? static_cast<uint32_t>(number) : 0;
 }

@@ -27,10 +27,7 @@ struct UnitHit {
 class DwarfFile {
  public:
   explicit DwarfFile(int fd) : elf_(elf_begin(fd, ELF_C_READ_MMAP, nullptr)) {
-    GElf_Ehdr header;
-    if (elf_ == nullptr || elf_kind(elf_) != ELF_K_ELF || gelf_getehdr(elf_, &header) == nullptr) return;
-    // Of an object file that is not linked, nothing is at its address.
-    if (header.e_type != ET_REL) dwarf_ = dwarf_begin_elf(elf_, DWARF_C_READ, nullptr);
+    if (elf_ != nullptr && elf_kind(elf_) == ELF_K_ELF) dwarf_ = dwarf_begin_elf(elf_, DWARF_C_READ, nullptr);
   }
   DwarfFile(const DwarfFile&) = delete;
   DwarfFile& operator=(const DwarfFile&) = delete;
@@ -40,6 +37,11 @@ class DwarfFile {
   }
 
   Dwarf* dwarf() const { return dwarf_; }
+  // In an object file that is not linked, nothing is at its address.
+  bool is_linked() const {
+    GElf_Ehdr header;
+    return gelf_getehdr(elf_, &header) != nullptr && header.e_type != ET_REL;
+  }
   // Pages that were read can be read again.
   void ForgetPages() const {
     size_t size = 0;
@@ -77,7 +79,7 @@ class LineFinder {
 
   DwarfEnd Find(LineSink sink) {
     Open();
-    if (opened_->file.dwarf() == nullptr) return DwarfEnd::kNone;
+    if (opened_->file.dwarf() == nullptr || !opened_->file.is_linked()) return DwarfEnd::kNone;
     if (!FindUnits()) return hits_.empty() ? DwarfEnd::kDamaged : DwarfEnd::kLimit;
     for (const UnitHit& hit : hits_) {
       FindIn(hit, sink);

@@ -55,7 +55,7 @@ class FrameNamer {
   std::vector<Loss> Losses() const;
 
  private:
-  // Of a code object, by lookup address.
+  // What was found for one code object, by lookup address.
   struct Found {
     absl::flat_hash_map<uint64_t, std::string> names;
     absl::flat_hash_map<uint64_t, LineChain> lines;

@@ -27,7 +27,8 @@ namespace offcpu {
 namespace {
 
 constexpr size_t kMaxModulesBytes = 1u << 20;
-// Of a stack; where there are more, those that were inlined are left out: files with more are not read again.
+// The most functions that a stack has; where there are more, those that were inlined are left out: files with more are
+// not read again.
 constexpr size_t kMaxStackFunctions = 16384;
 
 using NamesByCode = absl::flat_hash_map<const CodeObject*, FrameNames>;

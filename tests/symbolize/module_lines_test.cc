@@ -35,7 +35,8 @@ class ModuleLinesTest : public ::testing::Test {
   // Did it find the functions of the fixture?
   bool AreFound(const std::string& symbols = "gcc-5.so") {
     const std::vector<LineChain> chains = Lines(symbols);
-    return chains.size() == 1 && chains[0].size() == 3 && chains[0][0].line == LineWith("place_pop");
+    return chains.size() == 1 && chains[0].size() == 3 && chains[0][0].line == LineWith("place_pop") &&
+           chains[0][0].function == "_ZN7fixture5Queue3PopEi";
   }
 
   static std::string PathOfId(const std::string& build_id) {
@@ -90,7 +91,7 @@ TEST_F(ModuleLinesTest, TheDebugFileOfTheTargetIsUsed) {
 }
 
 TEST_F(ModuleLinesTest, ASupplementaryFileIsFoundByBuildId) {
-  Open("moved-1.so", "");
+  Open("moved-1.so", "");  // it names a supplementary file that is not there
   EXPECT_FALSE(AreFound("moved-1.so"));
   const std::string id = BuildIdOf(FixturePath("moved-common.debug"));
   ASSERT_THAT(id, Not(IsEmpty()));

@@ -50,7 +50,7 @@ TEST_F(NameAgainTest, AFrameWithoutANameGetsItsFunctionsAndPlaces) {
   NameAgain(directory_.path(), &profile_);
   EXPECT_THAT(Functions(), ElementsAre("fixture::Queue::Pop", "fixture::Handle", "fixture::Run"));
   EXPECT_TRUE(profile_.user_stacks[0].frames[0].named);
-  EXPECT_EQ(profile_.user_stacks[0].frames[0].lines[0].line, LineWith("fixture::Run"));
+  EXPECT_EQ(profile_.user_stacks[0].frames[0].lines[0].line, LineWith("place_pop"));
   EXPECT_TRUE(profile_.stats.losses.empty());
 }
 
