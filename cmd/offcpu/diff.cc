@@ -18,6 +18,7 @@
 #include "output/diff_files.h"
 #include "output/diff_tables.h"
 #include "output/frame_sources.h"
+#include "output/source_places.h"
 
 namespace offcpu {
 namespace {
@@ -52,7 +53,9 @@ absl::StatusOr<NamedProfile> ReadSide(const std::string& file, const DiffFlags& 
     return absl::InvalidArgumentError(
         absl::StrCat(file, " does not say how long it was recorded: a difference is of what was in a second"));
   }
+  ApplyLineFlags(flags.outputs.lines, &*profile);
   KeepRows(filter, &*profile);
+  if (flags.outputs.lines.in_names) profile = WithPlaces(*std::move(profile));
   if (flags.outputs.frame_sources) return WithFrameSources(*std::move(profile));
   return profile;
 }

@@ -15,6 +15,7 @@
 #include "offcpu/time_flags.h"
 #include "offcpu/verb.h"
 #include "pprof/pprof_reader.h"
+#include "symbolize/name_again.h"
 
 namespace offcpu {
 namespace {
@@ -24,6 +25,7 @@ struct DumpFlags {
   TimeFlags time;
   FilterFlags filter;
   OutputFlags outputs;
+  std::string symbols = "/usr/lib/debug";
 };
 
 // What the service need not send: it knows processes and names of threads. The filter decides all the same.
@@ -69,6 +71,8 @@ ExitCode RunDump(const DumpFlags& flags) {
   if (!profile.ok()) return Fail(profile.status());
   TellSpan(*span, *profile);
   MarkStoredIdle(flags.outputs.idle, *idle, &*profile);
+  if (!flags.outputs.lines.none) NameAgain(flags.symbols, &*profile);
+  ApplyLineFlags(flags.outputs.lines, &*profile);
   KeepWanted(*filter, &*profile);
   const absl::Status shown = ShowStored(flags.outputs, *std::move(profile), filter->is_everything());
   return shown.ok() ? kExitOk : Fail(shown);
@@ -83,6 +87,11 @@ Verb DumpVerb() {
   AddFilterFlags(&flags->filter, &verb.flags);
   verb.flags.push_back(SocketFlag(&flags->socket));
   AddOutputFlags("Waits for work: show their stacks, or only count them, as without it", &flags->outputs, &verb.flags);
+  verb.flags.push_back({"--symbols",
+                        &flags->symbols,
+                        "Where to look for places in the source: in the files DIR/.build-id/xx/yyy.debug",
+                        "DIR",
+                        {.shows_default = true}});
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
   verb.flags.push_back(VerboseFlag(&flags->outputs));
   verb.footer =

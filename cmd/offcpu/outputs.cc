@@ -121,6 +121,9 @@ void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Fl
            "Say behind each user frame in .folded, .txt and the tables how it was found"},
       });
   AddIdleFlags(idle, &values->idle, flags);
+  flags->push_back({"--lines", &values->lines.in_names,
+                    "Say behind each user frame in .folded, .txt and the tables where it is in its source"});
+  AddLineFlags(&values->lines, flags);
 }
 
 Flag PerThreadFlag(OutputFlags* values) {
@@ -146,6 +149,7 @@ FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& prof
   // One of those, or it was refused.
   options.folded.value = options.text_value = flags.value.empty() ? DefaultValue(profile) : *ParseRowValue(flags.value);
   options.frame_sources = flags.frame_sources;
+  options.places = flags.lines.in_names;
   if (!flags.by.empty()) options.text_by = *ParseTableBy(flags.by);
   options.folded.per_process = options.text_by.apart == RowsApart::kProcesses;
   options.text_per_thread = flags.per_thread;

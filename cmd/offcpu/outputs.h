@@ -13,6 +13,7 @@
 #include "bytes/byte_sink.h"
 #include "offcpu/flag.h"
 #include "offcpu/idle_flags.h"
+#include "offcpu/line_flags.h"
 #include "output/format.h"
 #include "profile/named_profile.h"
 
@@ -28,6 +29,7 @@ struct OutputFlags {
   bool verbose = false;
   bool frame_sources = false;
   IdleFlags idle;
+  LineFlags lines;
 };
 
 // `idle`: what --idle does.

@@ -175,7 +175,9 @@ void WaitForEnd(const Recorder& recorder, const RecordPlan& plan, const std::str
 absl::Status WriteResult(const RecordFlags& flags, const RecordPlan& plan, const std::string& note, Profile recorded) {
   SymbolizerOptions naming;
   naming.idle = &plan.idle;
+  naming.lines = !flags.outputs.lines.none;
   NamedProfile profile = Symbolize(std::move(recorded), naming);
+  ApplyLineFlags(flags.outputs.lines, &profile);
   KeepWanted(plan.filter, &profile);
   OutputFlags shown = flags.outputs;
   shown.files.clear();

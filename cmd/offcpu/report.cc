@@ -15,6 +15,7 @@
 #include "offcpu/time_flags.h"
 #include "offcpu/verb.h"
 #include "profile/merge_named.h"
+#include "symbolize/name_again.h"
 
 namespace offcpu {
 namespace {
@@ -24,6 +25,7 @@ struct ReportFlags {
   TimeFlags time;
   FilterFlags filter;
   OutputFlags outputs;
+  std::string symbols;
 };
 
 // Those that have something of the span, each whole; says of each which time it is of, if there is a question.
@@ -60,6 +62,8 @@ ExitCode RunReport(const ReportFlags& flags) {
   if (!idle.ok()) return Fail(idle.status());
   absl::StatusOr<NamedProfile> profile = ReadFiles(flags, *span, *idle);
   if (!profile.ok()) return Fail(profile.status());
+  if (!flags.symbols.empty()) NameAgain(flags.symbols, &*profile);
+  ApplyLineFlags(flags.outputs.lines, &*profile);
   KeepWanted(*filter, &*profile);
   const absl::Status shown = ShowStored(flags.outputs, *std::move(profile), filter->is_everything());
   return shown.ok() ? kExitOk : Fail(shown);
@@ -78,6 +82,8 @@ Verb ReportVerb() {
   AddTimeFlags("files", &flags->time, &verb.flags);
   AddFilterFlags(&flags->filter, &verb.flags);
   AddOutputFlags("Waits for work: show their stacks, or only count them, as without it", &flags->outputs, &verb.flags);
+  verb.flags.push_back({"--symbols", &flags->symbols,
+                        "Name frames that have no place in the source by the files DIR/.build-id/xx/yyy.debug", "DIR"});
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
   verb.flags.push_back(VerboseFlag(&flags->outputs));
   verb.footer =
@@ -90,6 +96,7 @@ Verb ReportVerb() {
       "  offcpu report waits.pb.gz --by cause --unit nginx            what a service waits for\n"
       "  offcpu report waits.pb.gz --focus 'Cache::' --ignore '^epoll_'      waits below some functions\n"
       "  offcpu report hour/*.pb.gz --since 14:05 --until 14:20       of the files of some hours, some minutes\n"
+      "  offcpu report waits.pb.gz --symbols /srv/debug -o waits.html       names that the host did not have\n"
       "  offcpu report waits.pb.gz -o waits.folded --time-unit ns     for flame graph tools\n"
       "\n"
       "Exit status: 0 done, 1 a file is damaged or the result cannot be written, 2 wrong usage.";

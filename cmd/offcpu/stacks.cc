@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "classify/idle_match.h"
 #include "offcpu/daemon.h"
+#include "offcpu/line_flags.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
 #include "recorder/operands.h"
@@ -24,6 +25,7 @@ struct StacksFlags {
   std::string unwind = "sframe,eh_frame,fp";
   bool as_json = false;
   std::string socket;
+  LineFlags lines;
 };
 
 absl::StatusOr<std::string> AskForStacks(const StacksFlags& flags) {
@@ -35,7 +37,8 @@ absl::Status ReadAndPrint(const StacksFlags& flags, const UnwindOrder& unwind) {
   absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(flags.pid, unwind);
   if (!stacks.ok()) return stacks.status();
   const auto write = flags.as_json ? WriteThreadStacksJson : WriteThreadStacks;
-  NamedProfile profile = Symbolize(std::move(stacks->profile));
+  NamedProfile profile = Symbolize(std::move(stacks->profile), {.lines = !flags.lines.none});
+  ApplyLineFlags(flags.lines, &profile);
   NameWaits(DefaultIdlePatterns(), &profile);
   write(profile, {.pcs = std::move(stacks->pcs), .lock_owners = std::move(stacks->lock_owners)}, ToStdout);
   return absl::OkStatus();
@@ -72,6 +75,7 @@ Verb StacksVerb() {
       {"--json", &flags->as_json, "Write one JSON object, for scripts"},
       SocketFlag(&flags->socket),
   };
+  AddLineFlags(&flags->lines, &verb.flags);
   verb.footer =
       "No thread is stopped. A stack is shown only if its thread has not run while it was read; one that runs all "
       "the time has none, which is said in its place. The service, offcpud, is asked where it runs: root may ask, "

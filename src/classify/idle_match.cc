@@ -117,12 +117,14 @@ bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait, WaitCause cau
   return Has(pattern.causes, cause);
 }
 
-// A frame for each function: to a pattern, those that were inlined are no others.
+// A frame for each function: to a pattern, those that were inlined are no others. In native code it depends on the
+// files of the host whether these are known, and what a wait is must not.
 std::vector<NamedFrame> FrameForEachFunction(std::span<const NamedFrame> frames) {
   std::vector<NamedFrame> functions;
   functions.reserve(frames.size());
   for (const NamedFrame& frame : frames) {
-    for (size_t i = 0; i < frame.lines.size(); ++i) {
+    const size_t first = frame.kind == FrameKind::kNative && !frame.lines.empty() ? frame.lines.size() - 1 : 0;
+    for (size_t i = first; i < frame.lines.size(); ++i) {
       functions.push_back(frame);
       functions.back().lines = frame.lines.subspan(i, 1);
     }

@@ -10,6 +10,8 @@ void WriteLines(const NamedFrame& frame, JsonWriter& json) {
   const auto write_place = [&json](const FrameLine& line) {
     if (!line.file.empty()) json.Field("file", line.file);
     if (line.line != 0) json.Field("line", uint64_t{line.line});
+    if (line.column != 0) json.Field("column", uint64_t{line.column});
+    if (line.start_line != 0) json.Field("start_line", uint64_t{line.start_line});
   };
   if (frame.lines.empty()) return;
   write_place(frame.lines.back());

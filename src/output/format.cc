@@ -14,6 +14,7 @@
 #include "labels/row_error.h"
 #include "otlp/otlp.h"
 #include "output/frame_sources.h"
+#include "output/source_places.h"
 #include "pprof/pprof.h"
 #include "tables/coverage_table.h"
 #include "tables/idle_table.h"
@@ -86,6 +87,11 @@ absl::StatusOr<OutputFormat> FormatOf(const std::string& path) {
 }
 
 void WriteProfile(OutputFormat format, const NamedProfile& profile, const FormatOptions& options, ByteSink sink) {
+  if (options.places && (format == OutputFormat::kFolded || format == OutputFormat::kText)) {
+    FormatOptions done = options;
+    done.places = false;
+    return WriteProfile(format, WithPlaces(profile), done, sink);
+  }
   if (options.frame_sources && (format == OutputFormat::kFolded || format == OutputFormat::kText)) {
     FormatOptions done = options;
     done.frame_sources = false;

@@ -35,6 +35,7 @@ struct FormatOptions {
   size_t text_modules = 100;       // lines of the table of modules
   bool text_is_short = false;      // of the summary only the first lines, no patterns of idle.h, no table of modules
   bool frame_sources = false;      // .folded and .txt: names of user frames end with how they were found
+  bool places = false;             // .folded and .txt: names of user frames end with their place in the source
   bool html_live = false;          // .html: see PageOptions::live
   size_t html_stacks = PageOptions().max_stacks;
   bool hide_idle = true;  // .folded and .txt: leave out waits for work that are marked (idle.h); .html: at first

@@ -66,7 +66,7 @@ class Writer {
     uint64_t mapping = 0;
     uint64_t address = 0;
   };
-  using Line = std::pair<uint64_t, uint32_t>;  // id of a function, and the line in its file
+  using Line = std::tuple<uint64_t, uint32_t, uint32_t>;  // id of a function, and line and column in its file
 
   void WritePart(const pb::Profile& part) {
     part.SerializeToString(&buffer_);
@@ -152,8 +152,9 @@ class Writer {
 
   // Where its name is shown as it is, its system_name stays empty: pprof demangles, and so spoils, names that are the
   // same in both.
-  uint64_t Function(int64_t name, int64_t file, bool is_interrupted) {
-    const auto [it, inserted] = function_of_.try_emplace({name, file, is_interrupted}, function_of_.size() + 1);
+  uint64_t Function(int64_t name, int64_t file, uint32_t start_line, bool is_interrupted) {
+    const auto [it, inserted] =
+        function_of_.try_emplace({name, file, start_line, is_interrupted}, function_of_.size() + 1);
     if (inserted) {
       pb::Profile part;
       pb::Function* function = part.add_function();
@@ -163,6 +164,7 @@ class Writer {
       function->set_name(String(shown));
       if (shown != whole) function->set_system_name(name);
       function->set_filename(file);
+      function->set_start_line(start_line);
       WritePart(part);
     }
     return it->second;
@@ -173,7 +175,7 @@ class Writer {
     for (const FrameLine& line : lines) {
       const bool is_interrupted = may_be_interrupted && IsOfScheduler(line.function);
       const int64_t name = String(line.function);
-      key.emplace_back(Function(name, String(line.file), is_interrupted), line.line);
+      key.emplace_back(Function(name, String(line.file), line.start_line, is_interrupted), line.line, line.column);
     }
     const uint64_t next = location_of_.size() + 1;
     const auto [it, inserted] = location_of_.try_emplace({place.mapping, place.address, std::move(key)}, next);
@@ -183,10 +185,11 @@ class Writer {
       location->set_id(next);
       location->set_mapping_id(place.mapping);
       location->set_address(place.address);
-      for (const auto& [function, line] : std::get<std::vector<Line>>(it->first)) {
+      for (const auto& [function, line, column] : std::get<std::vector<Line>>(it->first)) {
         pb::Line* added = location->add_line();
         added->set_function_id(function);
         added->set_line(line);
+        added->set_column(column);
       }
       WritePart(part);
     }
@@ -371,7 +374,7 @@ class Writer {
   uint64_t kernel_mapping_ = 0;
   absl::flat_hash_map<const CodeObject*, uint64_t> mapping_of_;
   // By name, file, and whether it was interrupted.
-  absl::flat_hash_map<std::tuple<int64_t, int64_t, bool>, uint64_t> function_of_;
+  absl::flat_hash_map<std::tuple<int64_t, int64_t, uint32_t, bool>, uint64_t> function_of_;
   absl::flat_hash_map<std::tuple<uint64_t, uint64_t, std::vector<Line>>, uint64_t> location_of_;  // by place and lines
   std::vector<Locations> user_locations_;
   std::vector<Locations> kernel_locations_;

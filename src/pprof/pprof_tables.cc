@@ -26,6 +26,11 @@ bool Parse(std::string_view bytes, Message* message) {
   return message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
+// The number of a line or a column; 0: not known.
+uint32_t Number(int64_t number) {
+  return number > 0 && number <= std::numeric_limits<uint32_t>::max() ? static_cast<uint32_t>(number) : 0;
+}
+
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 template <typename Read>
@@ -100,21 +105,24 @@ absl::Status PprofTables::ReadFunction(std::string_view bytes) {
   if (!Parse(bytes, &message) || message.id() == 0) return Damaged("function", message.id());
   const absl::StatusOr<int64_t> name = WholeName(message.name(), message.system_name());
   if (!name.ok()) return name.status();
-  const Function function = {.name = *name, .file = message.filename()};
+  const Function function = {.name = *name, .file = message.filename(), .start_line = Number(message.start_line())};
   if (!function_by_id_.try_emplace(message.id(), function).second) return Damaged("function", message.id());
   return absl::OkStatus();
 }
 
-absl::StatusOr<FrameLine> PprofTables::LineOf(uint64_t function_id, int64_t line, uint64_t location_id) {
-  const auto function = function_by_id_.find(function_id);
+absl::StatusOr<FrameLine> PprofTables::LineOf(const pb::Line& line, uint64_t location_id) {
+  const auto function = function_by_id_.find(line.function_id());
   if (function == function_by_id_.end()) return Damaged("the function of location", location_id);
   const absl::StatusOr<std::string_view> name = String(function->second.name);
   if (!name.ok()) return name.status();
   if (name->empty()) return Damaged("the name of a function of location", location_id);
   const absl::StatusOr<std::string_view> file = String(function->second.file);
   if (!file.ok()) return file.status();
-  const bool is_line = line > 0 && line <= std::numeric_limits<uint32_t>::max();
-  return FrameLine{.function = *name, .file = *file, .line = is_line ? static_cast<uint32_t>(line) : 0};
+  return FrameLine{.function = *name,
+                   .file = *file,
+                   .line = Number(line.line()),
+                   .column = Number(line.column()),
+                   .start_line = function->second.start_line};
 }
 
 absl::Status PprofTables::ReadLocation(std::string_view bytes, PprofBudget& held) {
@@ -126,7 +134,7 @@ absl::Status PprofTables::ReadLocation(std::string_view bytes, PprofBudget& held
   std::vector<FrameLine> lines;
   lines.reserve(count);
   for (const pb::Line& line : message.line()) {
-    const absl::StatusOr<FrameLine> read = LineOf(line.function_id(), line.line(), message.id());
+    const absl::StatusOr<FrameLine> read = LineOf(line, message.id());
     if (!read.ok()) return read.status();
     lines.push_back(*read);
   }

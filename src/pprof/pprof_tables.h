@@ -19,6 +19,10 @@
 
 namespace offcpu {
 
+namespace pprof {
+class Line;
+}  // namespace pprof
+
 struct PprofLocation {
   const CodeObject* code = nullptr;  // null: without a mapping, or in the kernel
   bool kernel = false;
@@ -54,6 +58,7 @@ class PprofTables {
   struct Function {
     int64_t name = 0;  // indices of strings
     int64_t file = 0;
+    uint32_t start_line = 0;
   };
 
   PprofTables(const std::vector<std::string_view>& strings, NameStore* names)
@@ -63,7 +68,7 @@ class PprofTables {
   absl::StatusOr<int64_t> WholeName(int64_t name, int64_t system_name);
   absl::Status ReadMapping(std::string_view bytes, PprofBudget& held);
   absl::Status ReadFunction(std::string_view bytes);
-  absl::StatusOr<FrameLine> LineOf(uint64_t function_id, int64_t line, uint64_t location_id);
+  absl::StatusOr<FrameLine> LineOf(const pprof::Line& line, uint64_t location_id);
   absl::Status ReadLocation(std::string_view bytes, PprofBudget& held);
 
   std::vector<std::string_view> strings_;  // in the file

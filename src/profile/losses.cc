@@ -335,6 +335,11 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .name = "name over its user's share of memory",
      .meaning = "The names of functions in the files of one user take more than offcpu holds for one user.",
      .advice = kRecordFewer},
+    {.id = LossId::kLinesCut,
+     .name = "source lines of a file not all read",
+     .meaning = "The debug information of a file is damaged, or reading it takes more time or memory than offcpu gives "
+                "it. Some frames are shown without their places in the source, and without what was inlined there.",
+     .advice = "Debug information that is not compressed (objcopy --decompress-debug-sections) takes less memory."},
 }};
 
 constexpr std::string_view kLeaveOutShort =

@@ -93,8 +93,9 @@ enum class LossId : uint8_t {
   kNamesNotRead,
   kSymbolsUnreadable,
   kNameMemoryShare,
+  kLinesCut,
 };
-inline constexpr size_t kLossIdCount = static_cast<size_t>(LossId::kNameMemoryShare) + 1;
+inline constexpr size_t kLossIdCount = static_cast<size_t>(LossId::kLinesCut) + 1;
 
 struct LossInfo {
   LossId id = {};

@@ -28,13 +28,15 @@ struct FrameLine {
   // "[kernel] 0xff...".
   std::string_view function;
   std::string_view file;  // as the compiler has recorded it; "": not known
-  uint32_t line = 0;      // 0: not known
+  uint32_t line = 0;      // 0: not known, as of the numbers below
+  uint32_t column = 0;
+  uint32_t start_line = 0;  // where the function begins in `file`
 
   bool operator==(const FrameLine&) const = default;
   template <typename H>
   friend H AbslHashValue(H h, const FrameLine& of) {
     return H::combine(std::move(h), absl::string_view(of.function.data(), of.function.size()),
-                      absl::string_view(of.file.data(), of.file.size()), of.line);
+                      absl::string_view(of.file.data(), of.file.size()), of.line, of.column, of.start_line);
   }
 };
 

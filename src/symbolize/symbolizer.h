@@ -1,4 +1,5 @@
-// Names for the addresses of a profile, and from them which of its rows are waits for work. Reads symbol tables from
+// Names for the addresses of a profile, with inlined functions and places in the source if they are wanted, and from
+// them which of its rows are waits for work. Reads symbol tables from
 // the files that the modules hold open, from debug directories by build id, and kernel names from /proc/kallsyms. Needs
 // no target to be alive. A file that is damaged, hostile or missing costs names, never more: such frames are shown as
 // module and offset. So does one that cannot be read in time, and each user's processes have a share of the room for
@@ -20,11 +21,17 @@ namespace offcpu {
 // How long a caller that reads on other threads waits for the symbols of a file.
 inline constexpr std::chrono::milliseconds kNamesDeadline(2000);
 
+// What reading the debug information of one file may take, and of all files of a profile.
+inline constexpr std::chrono::milliseconds kLinesTime(5000);
+inline constexpr std::chrono::milliseconds kAllLinesTime(30000);
+
 struct SymbolizerOptions {
   std::string kallsyms_path = "/proc/kallsyms";
   std::string modules_path = "/proc/modules";
   std::string debug_directory = "/usr/lib/debug";
   TimedRead timed_read;  // every read of a target's file; empty: they are done in line, however long they take
+  // Inlined functions, and places in the source. Takes the time of reading debug information: see kLinesTime.
+  bool lines = false;
   const IdlePatterns* idle = nullptr;  // what waits for work look like; null: they are not marked
 };
 

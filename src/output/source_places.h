@@ -1,0 +1,20 @@
+// What of a profile's inlined functions and places in the source is shown. Pure functions.
+#ifndef OFFCPU_OUTPUT_SOURCE_PLACES_H_
+#define OFFCPU_OUTPUT_SOURCE_PLACES_H_
+
+#include "profile/named_profile.h"
+
+namespace offcpu {
+
+// Each frame is in one function, at the place in it that its address belongs to: where another one was inlined, that is
+// the call of it.
+void DropInlined(NamedProfile* profile);
+// Leaves of each frame its function, and nothing else.
+void DropPlaces(NamedProfile* profile);
+
+// Names that say where in the source a frame is: "main server.cc:123". For the formats that have no other place for it.
+NamedProfile WithPlaces(NamedProfile profile);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_SOURCE_PLACES_H_

@@ -1,0 +1,177 @@
+#include "symbolize/frame_namer.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "process/module.h"
+#include "profile/losses.h"
+#include "symbolize/demangle.h"
+#include "symbolize/module_symbols.h"
+
+namespace offcpu {
+namespace {
+
+// That were not read in time: then none of its user's is waited for any more.
+constexpr int kMaxLate = 2;
+
+std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+bool FrameNamer::IsRead(const CodeObject& code, const std::function<void()>& read) {
+  if (!options_.timed_read) {
+    read();
+    return true;
+  }
+  const uid_t owner = code.memory.owner();
+  const auto late = late_.find(owner);
+  if (late != late_.end() && late->second >= kMaxLate) return false;
+  if (options_.timed_read({.owner = owner, .id = reinterpret_cast<uintptr_t>(&code)}, read)) return true;
+  ++late_[owner];
+  return false;
+}
+
+std::chrono::milliseconds FrameNamer::TimeForLines() const {
+  if (!options_.lines) return std::chrono::milliseconds(0);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(kAllLinesTime - lines_time_);
+  return std::clamp(left, std::chrono::milliseconds(0), kLinesTime);
+}
+
+bool FrameNamer::Read(const CodeObject& code, const FrameNames& frames, Found* found) {
+  // It owns all that the reading touches, which may go on after this has ended.
+  struct Reading {
+    std::shared_ptr<const CodeObject> code;
+    std::string debug_directory;
+    std::vector<uint64_t> addresses;
+    std::chrono::milliseconds time_for_lines{0};
+    ModuleNames names;
+    SourceLines lines;
+    std::chrono::nanoseconds lines_time{0};
+  };
+  auto reading = std::make_shared<Reading>();
+  for (const auto& [address, frame] : frames) {
+    const CachedName* cached = cache_ != nullptr ? cache_->Find(code, address) : nullptr;
+    if (cached == nullptr) reading->addresses.push_back(address);
+  }
+  if (reading->addresses.empty()) return true;
+  std::sort(reading->addresses.begin(), reading->addresses.end());
+  const auto owner = owners_.find(&code);
+  reading->code = owner != owners_.end() ? *owner->second : nullptr;
+  reading->debug_directory = options_.debug_directory;
+  reading->time_for_lines = TimeForLines();
+  const auto read = [reading] {
+    if (reading->code == nullptr) return;
+    reading->names = ReadNames(*reading->code, reading->addresses, reading->debug_directory);
+    if (reading->time_for_lines.count() == 0) return;
+    const auto start = std::chrono::steady_clock::now();
+    reading->lines =
+        ReadModuleLines(*reading->code, reading->addresses, reading->debug_directory, reading->time_for_lines);
+    reading->lines_time = std::chrono::steady_clock::now() - start;
+  };
+  if (!IsRead(code, read)) {
+    ++not_read_;
+    return false;
+  }
+  Take(reading->addresses, std::move(reading->names), std::move(reading->lines), found);
+  lines_time_ += reading->lines_time;
+  if (options_.lines && reading->time_for_lines.count() == 0 && AsModule(&code) != nullptr) ++lines_cut_;
+  return true;
+}
+
+void FrameNamer::Take(std::span<const uint64_t> addresses, ModuleNames names, SourceLines lines, Found* found) {
+  left_out_ += names.left_out;
+  const bool is_missing =
+      std::any_of(names.names.begin(), names.names.end(), [](const std::string& name) { return name.empty(); });
+  if (names.unread && is_missing) ++unreadable_;
+  if (lines.is_cut) ++lines_cut_;
+  for (size_t i = 0; i < names.names.size(); ++i) {
+    if (!names.names[i].empty()) found->names.emplace(addresses[i], std::move(names.names[i]));
+  }
+  for (size_t i = 0; i < lines.chains.size(); ++i) {
+    if (!lines.chains[i].empty()) found->lines.emplace(addresses[i], std::move(lines.chains[i]));
+  }
+  found->source = std::move(lines);
+}
+
+std::span<const FrameLine> FrameNamer::Keep(uid_t owner, std::string_view name, std::string_view coarse) {
+  MemoryLease& held = held_.try_emplace(owner, MemoryLease(room_, owner)).first->second;
+  if (held.Grow(name.size())) return pool_.InternLine(name, coarse);
+  ++left_out_;
+  return pool_.InternLine(coarse, coarse);
+}
+
+void FrameNamer::Name(const CodeObject& code, FrameNames& frames) {
+  std::string_view file = FileName(code.path);
+  file = pool_.Intern(file, file);
+  // A perf map says nothing about an address that it does not name.
+  const bool is_made = code.kind() == CodeKind::kPerfMap;
+  const std::string prefix = is_made ? "[unknown] " : absl::StrCat(std::string(file), "+");
+  const std::string_view other = is_made ? "[unknown]" : file;
+  Found found;
+  const bool is_read = Read(code, frames, &found);
+  const auto owner = owners_.find(&code);
+  for (auto& [address, frame] : frames) {
+    const CachedName* cached = cache_ != nullptr ? cache_->Find(code, address) : nullptr;
+    CachedName name;
+    const auto chain = found.lines.find(address);
+    if (cached != nullptr) {
+      name = *cached;
+    } else {
+      const auto symbol = found.names.find(address);
+      std::string_view whole = symbol != found.names.end() ? std::string_view(symbol->second) : std::string_view();
+      if (whole.empty() && chain != found.lines.end()) whole = chain->second.back().function;
+      name.named = !whole.empty();
+      name.name = name.named ? Demangle(whole) : absl::StrCat(prefix, "0x", absl::Hex(address));
+      // What could not be read today may be read tomorrow.
+      if (cache_ != nullptr && owner != owners_.end() && is_read) cache_->Add(*owner->second, address, name);
+    }
+    frame.module = file;
+    frame.named = name.named;
+    frame.lines = chain == found.lines.end() ? Keep(code.memory.owner(), name.name, other)
+                                             : KeepChain(code.memory.owner(), chain->second, name.name);
+  }
+}
+
+// The function of the frame has the name that its symbol has, as without lines.
+std::span<const FrameLine> FrameNamer::KeepChain(uid_t owner, const LineChain& chain, std::string_view name) {
+  std::deque<std::string> names;
+  std::vector<FrameLine> lines;
+  for (const SourceLine& line : chain) {
+    const bool is_last = &line == &chain.back();
+    lines.push_back({.function = is_last ? name : names.emplace_back(Demangle(line.function)),
+                     .file = line.file,
+                     .line = line.line,
+                     .column = line.column,
+                     .start_line = line.start_line});
+    if (lines.back().function.empty()) lines.back().function = "[no name]";
+  }
+  return KeepLines(owner, std::move(lines));
+}
+
+std::span<const FrameLine> FrameNamer::KeepLines(uid_t owner, std::vector<FrameLine> lines) {
+  size_t bytes = 0;
+  for (const FrameLine& line : lines) bytes += sizeof(FrameLine) + line.function.size() + line.file.size();
+  MemoryLease& held = held_.try_emplace(owner, MemoryLease(room_, owner)).first->second;
+  if (!held.Grow(bytes)) {
+    ++left_out_;
+    return pool_.InternLine(kLeftOut, kLeftOut);
+  }
+  for (FrameLine& line : lines) {
+    line.function = pool_.Intern(line.function, kLeftOut);
+    line.file = pool_.Intern(line.file, "");
+  }
+  return pool_.AddLines(std::move(lines));
+}
+
+std::vector<Loss> FrameNamer::Losses() const {
+  std::vector<Loss> losses;
+  if (not_read_ != 0) losses.push_back(LossOf(LossId::kNamesNotRead, not_read_));
+  if (unreadable_ != 0) losses.push_back(LossOf(LossId::kSymbolsUnreadable, unreadable_));
+  if (left_out_ != 0) losses.push_back(LossOf(LossId::kNameMemoryShare, left_out_));
+  if (lines_cut_ != 0) losses.push_back(LossOf(LossId::kLinesCut, lines_cut_));
+  return losses;
+}
+
+}  // namespace offcpu
