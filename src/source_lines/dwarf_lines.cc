@@ -8,18 +8,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <utility>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "source_lines/unit_lines.h"
+#include "source_lines/unit_table.h"
 
 namespace offcpu {
 namespace {
 
-// A unit, and which of the addresses lie in it.
+// The addresses that lie in a unit.
 struct UnitHit {
-  uint64_t unit = 0;
+  uint64_t entry = 0;  // where its first entry is
   std::vector<uint32_t> indices;
 };
 
@@ -41,6 +44,20 @@ class DwarfFile {
   bool is_linked() const {
     GElf_Ehdr header;
     return gelf_getehdr(elf_, &header) != nullptr && header.e_type != ET_REL;
+  }
+  // Of the first section of that name, uncompressed; none if there is none.
+  std::span<const std::byte> SectionBytes(std::string_view name) const {
+    size_t names = 0;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(elf_, &names) != 0) return {};
+    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+      const char* found = gelf_getshdr(section, &header) == nullptr ? nullptr : elf_strptr(elf_, names, header.sh_name);
+      if (found == nullptr || found != name) continue;
+      const Elf_Data* data = elf_rawdata(section, nullptr);
+      if (data == nullptr || data->d_buf == nullptr) return {};
+      return {static_cast<const std::byte*>(data->d_buf), data->d_size};
+    }
+    return {};
   }
   // Pages that were read can be read again.
   void ForgetPages() const {
@@ -80,44 +97,63 @@ class LineFinder {
   DwarfEnd Find(LineSink sink) {
     Open();
     if (opened_->file.dwarf() == nullptr || !opened_->file.is_linked()) return DwarfEnd::kNone;
-    if (!FindUnits()) return hits_.empty() ? DwarfEnd::kDamaged : DwarfEnd::kLimit;
-    for (const UnitHit& hit : hits_) {
+    FindInTable();
+    if (!VisitUnits(/*is_to_find=*/true)) is_cut_ = true;
+    held_bytes_ = HeldBytes();
+    for (auto& [unit, hit] : hits_) {
       FindIn(hit, sink);
       if (budget_.is_exceeded()) break;
     }
-    return budget_.is_exceeded() ? DwarfEnd::kLimit : DwarfEnd::kDone;
+    return is_cut_ || budget_.is_exceeded() ? DwarfEnd::kLimit : DwarfEnd::kDone;
   }
 
  private:
   static constexpr uint64_t kUnitsOfPages = 256;  // after which read pages are given back
+  static constexpr uint64_t kUnitsOfFile = 8;     // after which memory is looked at
 
   void Open() {
     opened_.reset();
     opened_ = std::make_unique<Opened>(input_);
-    held_bytes_ = HeldBytes();
   }
 
-  // Those of `addresses` that the unit has code at and that no unit before it has.
-  std::vector<uint32_t> HitsOf(Dwarf_Die* unit) {
-    std::vector<uint32_t> hits;
-    Dwarf_Addr base = 0;
-    Dwarf_Addr begin = 0;
-    Dwarf_Addr end = 0;
-    for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0 && budget_.Take();) {
-      if (begin == 0) continue;  // thrown away by the linker
-      for (auto it = std::lower_bound(addresses_.begin(), addresses_.end(), begin); it != addresses_.end() && *it < end;
-           ++it) {
-        const auto index = static_cast<uint32_t>(it - addresses_.begin());
-        if (!is_hit_[index]) hits.push_back(index);
-        is_hit_[index] = true;
-      }
+  // Adds those addresses in [begin, end) that no unit before has.
+  void Add(uint64_t unit, uint64_t begin, uint64_t end) {
+    if (!IsLinked(begin, end)) return;
+    for (auto it = std::lower_bound(addresses_.begin(), addresses_.end(), begin); it != addresses_.end() && *it < end;
+         ++it) {
+      const auto index = static_cast<uint32_t>(it - addresses_.begin());
+      if (is_hit_[index]) continue;
+      is_hit_[index] = true;
+      ++known_;
+      hits_[unit].indices.push_back(index);
     }
-    std::sort(hits.begin(), hits.end());
-    return hits;
   }
 
-  // False if there are too many, or one that cannot be read.
-  bool FindUnits() {
+  // To read what the units themselves say of it takes memory for each of them.
+  void FindInTable() {
+    ReadUnitTable(opened_->file.SectionBytes(".debug_aranges"), [this](uint64_t unit, uint64_t begin, uint64_t end) {
+      in_table_.insert(unit);
+      Add(unit, begin, end);
+      return budget_.Take();
+    });
+  }
+
+  // Where the unit has code, unless that is known from the table; and where its first entry is.
+  void FindInUnit(Dwarf_Die* die) {
+    const uint64_t unit = dwarf_dieoffset(die) - dwarf_cuoffset(die);
+    if (!in_table_.contains(unit)) {
+      Dwarf_Addr base = 0;
+      Dwarf_Addr begin = 0;
+      Dwarf_Addr end = 0;
+      for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0 && budget_.Take();)
+        Add(unit, begin, end);
+    }
+    if (const auto hit = hits_.find(unit); hit != hits_.end()) hit->second.entry = dwarf_dieoffset(die);
+  }
+
+  // Looks at each unit in turn, and gives read pages back between them: libdw itself would pass all units before one at
+  // once. False if there are too many, or one that cannot be read.
+  bool VisitUnits(bool is_to_find) {
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
     uint8_t type = 0;
@@ -126,20 +162,23 @@ class LineFinder {
       if (next != 0) return next > 0;
       if (count == limits_.max_units || !budget_.Take()) return false;
       if (count % kUnitsOfPages == kUnitsOfPages - 1) opened_->file.ForgetPages();
-      if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
-      UnitHit hit = {.unit = dwarf_dieoffset(&die), .indices = HitsOf(&die)};
-      if (!hit.indices.empty()) hits_.push_back(std::move(hit));
+      if (is_to_find && (type == DW_UT_compile || type == DW_UT_skeleton)) FindInUnit(&die);
     }
   }
 
-  void FindIn(const UnitHit& hit, LineSink sink) {
-    if (HeldBytes() > held_bytes_ + limits_.max_held_bytes) Open();
-    if (opened_->file.dwarf() == nullptr) return;
+  void FindIn(UnitHit& hit, LineSink sink) {
+    if (++units_ % kUnitsOfFile == 0 && HeldBytes() > held_bytes_ + limits_.max_held_bytes) {
+      Open();
+      if (opened_->file.dwarf() == nullptr || !VisitUnits(/*is_to_find=*/false)) is_cut_ = true;
+    }
+    if (opened_->file.dwarf() == nullptr || hit.entry == 0) return;  // 0: the table names a unit that is none
+    std::sort(hit.indices.begin(), hit.indices.end());
     std::vector<uint64_t> addresses;
     addresses.reserve(hit.indices.size());
     for (const uint32_t index : hit.indices) addresses.push_back(addresses_[index]);
     std::set<std::string, std::less<>> paths;
-    const std::vector<LineChain> found = FindInUnit(opened_->file.dwarf(), hit.unit, addresses, budget_, paths);
+    const std::vector<LineChain> found =
+        offcpu::FindInUnit(opened_->file.dwarf(), hit.entry, addresses, budget_, paths);
     for (size_t i = 0; i < found.size(); ++i) {
       if (!found[i].empty()) sink(hit.indices[i], found[i]);
     }
@@ -151,7 +190,11 @@ class LineFinder {
   const DwarfLimits limits_;
   EntryBudget budget_;
   std::vector<bool> is_hit_;
-  std::vector<UnitHit> hits_;
+  size_t known_ = 0;  // addresses
+  std::set<uint64_t> in_table_;
+  std::map<uint64_t, UnitHit> hits_;  // by where the unit is
+  uint64_t units_ = 0;
+  bool is_cut_ = false;  // there are units that were not looked at
   std::unique_ptr<Opened> opened_;
   size_t held_bytes_ = 0;
 };

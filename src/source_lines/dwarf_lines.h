@@ -28,9 +28,8 @@ struct DwarfLimits {
 
 enum class DwarfEnd : uint8_t {
   kDone,
-  kNone,     // the file has no debug information
-  kDamaged,  // it has some that libdw does not read
-  kLimit,    // not all was looked at
+  kNone,   // the file has no debug information
+  kLimit,  // not all was looked at: it is damaged, or there is more than may be looked at
 };
 
 // What is known of the address of that index. The views are valid during the call.

@@ -112,14 +112,14 @@ class UnitWalk {
     return missing;
   }
 
-  // Those that the ranges of the entry cover. What is at address 0 was thrown away by the linker.
+  // Those that the ranges of the entry cover.
   Indices Covered(Dwarf_Die* die, const Indices& of) const {
     Indices covered;
     Dwarf_Addr base = 0;
     Dwarf_Addr begin = 0;
     Dwarf_Addr end = 0;
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0 && budget_.Take();) {
-      if (begin == 0) continue;
+      if (!IsLinked(begin, end)) continue;
       const auto is_before = [this](uint32_t index, uint64_t address) { return addresses_[index] < address; };
       for (auto it = std::lower_bound(of.begin(), of.end(), begin, is_before); it != of.end() && addresses_[*it] < end;
            ++it) {
@@ -274,7 +274,7 @@ std::optional<uint64_t> FirstCode(Dwarf_Die* unit, EntryBudget& budget) {
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
   for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0 && budget.Take();) {
-    if (begin != 0) first = std::min<uint64_t>(first.value_or(begin), begin);
+    if (IsLinked(begin, end)) first = std::min<uint64_t>(first.value_or(begin), begin);
   }
   return first;
 }

@@ -16,6 +16,9 @@ struct Dwarf;  // of libdw
 
 namespace offcpu {
 
+// Is that a range of code? What a linker has thrown away begins at 0, or is [1, 1).
+inline bool IsLinked(uint64_t begin, uint64_t end) { return begin > 1 && begin < end; }
+
 // How many entries and ranges may still be looked at.
 class EntryBudget {
  public:
