@@ -45,7 +45,7 @@ class DwarfFile {
     GElf_Ehdr header;
     return gelf_getehdr(elf_, &header) != nullptr && header.e_type != ET_REL;
   }
-  // Of the first section of that name, uncompressed; none if there is none.
+  // The bytes of the first section of that name, uncompressed; none without one.
   std::span<const std::byte> SectionBytes(std::string_view name) const {
     size_t names = 0;
     GElf_Shdr header;

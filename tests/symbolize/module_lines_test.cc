@@ -2,12 +2,15 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fixtures.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "process/module.h"
+#include "profile/losses.h"
+#include "symbolize/symbolizer.h"
 #include "tests/source_lines/fixtures.h"
 
 namespace offcpu {
@@ -29,7 +32,7 @@ class ModuleLinesTest : public ::testing::Test {
 
   std::vector<LineChain> Lines(const std::string& symbols = "gcc-5.so") {
     const std::vector<uint64_t> addresses = {AddressOf(symbols, "place_pop")};
-    lines_ = ReadModuleLines(*module_, addresses, directory_.path(), kLinesTime);
+    lines_ = ReadModuleLines(*module_, addresses, directory_.path(), kTime);
     return lines_.chains;
   }
   // Did it find the functions of the fixture?
@@ -43,7 +46,7 @@ class ModuleLinesTest : public ::testing::Test {
     return ".build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
   }
 
-  static constexpr std::chrono::milliseconds kLinesTime{20000};
+  static constexpr std::chrono::milliseconds kTime{20000};
   TemporaryDirectory directory_;
   std::unique_ptr<Module> module_;
   SourceLines lines_;
@@ -103,6 +106,26 @@ TEST_F(ModuleLinesTest, WhatTakesTooLongIsCut) {
   Open("gcc-5.so", id_);
   const std::vector<uint64_t> addresses = {AddressOf("gcc-5.so", "place_pop")};
   EXPECT_TRUE(ReadModuleLines(*module_, addresses, directory_.path(), std::chrono::milliseconds(0)).is_cut);
+}
+
+// A unit that goes on behind the end of the file.
+TEST_F(ModuleLinesTest, DamagedDebugInformationIsALoss) {
+  std::string bytes = LinesFixture("gcc-5.so");
+  const SpanMemory memory = MemoryOf(bytes);
+  const auto elf = ElfFile::Parse(memory);
+  ASSERT_TRUE(elf.ok());
+  bytes.replace(elf->Find(".debug_info")->offset, 4, "\xef\xff\xff\x7f");
+  directory_.Write("damaged.so", bytes);
+  auto module = std::make_shared<Module>();
+  module->file = OpenFixture(directory_.path() + "/damaged.so");
+  Profile profile;
+  profile.code.push_back(module);
+  profile.user_stacks.push_back(
+      {.stack = {.frames = {{.code = module.get(), .address = AddressOf("gcc-5.so", "place_pop")}}}});
+  const NamedProfile named = Symbolize(std::move(profile), {.kallsyms_path = "/dev/null", .lines = true});
+  ASSERT_EQ(named.stats.losses.size(), 1);
+  EXPECT_EQ(named.stats.losses[0].name, InfoOf(LossId::kLinesCut).name);
+  EXPECT_EQ(named.user_stacks[0].frames[0].name(), "fixture::Run");
 }
 
 }  // namespace
