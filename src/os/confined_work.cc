@@ -18,7 +18,9 @@
 #include <cerrno>
 #include <climits>
 #include <cstddef>
+#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "os/owned_fd.h"
 #include "os/proc_file.h"

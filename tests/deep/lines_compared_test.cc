@@ -114,7 +114,7 @@ class LinesComparedTest : public ::testing::Test {
     return some;
   }
 
-  // Of each address, innermost first.
+  // The places of each address, innermost first.
   std::vector<std::vector<Place>> Expected(const std::string& file, const std::vector<uint64_t>& addresses) {
     std::ofstream list(directory_ + "/addresses");
     for (const uint64_t address : addresses) list << "0x" << std::hex << address << "\n";

@@ -108,13 +108,13 @@ TEST_F(ModuleLinesTest, WhatTakesTooLongIsCut) {
   EXPECT_TRUE(ReadModuleLines(*module_, addresses, directory_.path(), std::chrono::milliseconds(0)).is_cut);
 }
 
-// A unit that goes on behind the end of the file.
+// A unit of DWARF 99.
 TEST_F(ModuleLinesTest, DamagedDebugInformationIsALoss) {
   std::string bytes = LinesFixture("gcc-5.so");
   const SpanMemory memory = MemoryOf(bytes);
   const auto elf = ElfFile::Parse(memory);
   ASSERT_TRUE(elf.ok());
-  bytes.replace(elf->Find(".debug_info")->offset, 4, "\xef\xff\xff\x7f");
+  bytes.replace(elf->Find(".debug_info")->offset + 4, 1, "\x63");
   directory_.Write("damaged.so", bytes);
   auto module = std::make_shared<Module>();
   module->file = OpenFixture(directory_.path() + "/damaged.so");
@@ -124,7 +124,7 @@ TEST_F(ModuleLinesTest, DamagedDebugInformationIsALoss) {
       {.stack = {.frames = {{.code = module.get(), .address = AddressOf("gcc-5.so", "place_pop")}}}});
   const NamedProfile named = Symbolize(std::move(profile), {.kallsyms_path = "/dev/null", .lines = true});
   ASSERT_EQ(named.stats.losses.size(), 1);
-  EXPECT_EQ(named.stats.losses[0].name, InfoOf(LossId::kLinesCut).name);
+  EXPECT_EQ(named.stats.losses[0].reason, InfoOf(LossId::kLinesCut).name);
   EXPECT_EQ(named.user_stacks[0].frames[0].name(), "fixture::Run");
 }
 
