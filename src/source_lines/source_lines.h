@@ -1,7 +1,6 @@
-// The functions and the places in the source of addresses of one ELF object, those of inlined functions among them,
-// from the debug information of a file. Its bytes are as hostile as the target, and the library that reads them has
-// faults: so that is done in a confined process (os/confined_work.h), which has so much memory and time and no more.
-// Safe from any thread. Does not look for files.
+// Finds the functions and the places in the source of addresses of one ELF object, inlined functions included, by the
+// debug information of a file. The file may be hostile, and the library that reads it has faults. So a confined process
+// (os/confined_work.h) reads it, with limited memory and time. Safe from any thread. Does not look for files.
 #ifndef OFFCPU_SOURCE_LINES_SOURCE_LINES_H_
 #define OFFCPU_SOURCE_LINES_SOURCE_LINES_H_
 

@@ -31,7 +31,8 @@ TEST(ConfinedWorkTest, GivesWhatTheWorkWrites) {
 TEST(ConfinedWorkTest, ACrashLeavesWhatWasWrittenBefore) {
   const ConfinedResult result = RunConfined({}, {}, [](ConfinedWriter write) {
     write("before");
-    __builtin_trap();
+    void (*volatile nowhere)() = nullptr;
+    nowhere();
   });
   EXPECT_EQ(result.end, ConfinedEnd::kDone);
   EXPECT_EQ(TextOf(result), "before");
@@ -64,7 +65,7 @@ TEST(ConfinedWorkTest, MemoryIsLimited) {
     }));
   };
   EXPECT_EQ(take(32u << 20), "given");
-#if !defined(__SANITIZE_ADDRESS__) && !defined(OFFCPU_SANITIZED)
+#ifndef OFFCPU_SANITIZED
   EXPECT_EQ(take(65u << 20), "refused");
 #endif
 }
