@@ -132,7 +132,7 @@ bool RuntimeReads::IsDone(const Process& process) const {
 }
 
 void RuntimeReads::BeginEnd() {
-  for (auto& [key, process] : processes_) process.pace = SnapshotPace();
+  for (auto& [key, process] : processes_) process.pace = ReadingPace(kRuntimeRate);
 }
 
 bool RuntimeReads::idle() const {

@@ -4,7 +4,7 @@
 // is no room for, or whose process cannot be read: its walk goes by what was read before. Each goes on exactly once.
 //
 // Also has the names read of functions that walks have met, as long as the process can be read and its pace
-// (snapshot_pace.h) allows it: nothing waits for names beyond that. One thread; readings run on reader threads.
+// (reading_pace.h) allows it: nothing waits for names beyond that. One thread; readings run on reader threads.
 #ifndef OFFCPU_RECORDER_RUNTIME_READS_H_
 #define OFFCPU_RECORDER_RUNTIME_READS_H_
 
@@ -20,7 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "bpf_programs/events.h"
 #include "recorder/host.h"
-#include "recorder/snapshot_pace.h"
+#include "recorder/reading_pace.h"
 #include "recorder/targets.h"
 #include "runtimes/runtime.h"
 
@@ -75,7 +75,7 @@ class RuntimeReads {
     uint64_t heard_ns = 0;       // of a capture, or of the end of a reading, after which walks come
     uint64_t not_before_ns = 0;  // it could not be read
     uint64_t next_ns = 0;        // when another reading may begin, after one that went well
-    SnapshotPace pace;
+    ReadingPace pace{kRuntimeRate};
   };
 
   bool WantsNames(const Process& process) const;

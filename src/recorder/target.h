@@ -16,7 +16,7 @@
 #include "process/address_space.h"
 #include "process/owner.h"
 #include "profile/profile.h"
-#include "recorder/snapshot_pace.h"
+#include "recorder/reading_pace.h"
 #include "runtimes/find_runtime.h"
 
 namespace offcpu {
@@ -46,18 +46,18 @@ class Target {
   // What any snapshot has found at `mapping`; null if none has seen it.
   const MappedCode* FindPiece(const CodeMapping& mapping) const;
 
-  ProcessInfo info;                // as far as a snapshot has told
-  FoundRuntime runtime;            // as far as snapshots have found
-  std::string main_comm;           // of its main thread, whose name it has; empty until that is heard of
-  uint64_t heard_in = 0;           // the last window that it was heard of in
-  int32_t tid = 0;                 // the thread heard of last
-  int32_t asked_tid = 0;           // through which the last snapshot was made
-  bool is_being_read = false;      // a snapshot is under way
-  uint64_t snapshots = 0;          // begun; names the one under way
-  size_t asked = 0;                // how many of `waiting` were there when it began
-  SnapshotPace pace;               // of snapshots of it
-  uint64_t snapshot_again_ns = 0;  // not before, for code that was not found
-  uint64_t changes_since_ns = 0;   // when snapshots began that its mappings did not hold still for; 0: they did
+  ProcessInfo info;                 // as far as a snapshot has told
+  FoundRuntime runtime;             // as far as snapshots have found
+  std::string main_comm;            // of its main thread, whose name it has; empty until that is heard of
+  uint64_t heard_in = 0;            // the last window that it was heard of in
+  int32_t tid = 0;                  // the thread heard of last
+  int32_t asked_tid = 0;            // through which the last snapshot was made
+  bool is_being_read = false;       // a snapshot is under way
+  uint64_t snapshots = 0;           // begun; names the one under way
+  size_t asked = 0;                 // how many of `waiting` were there when it began
+  ReadingPace pace{kSnapshotRate};  // of snapshots of it
+  uint64_t snapshot_again_ns = 0;   // not before, for code that was not found
+  uint64_t changes_since_ns = 0;    // when snapshots began that its mappings did not hold still for; 0: they did
   NoUserStack refused = NoUserStack::kNone;  // why no capture of it is walked; kNone: they are
   uint64_t refused_until_ns = 0;             // of this; 0: for good
   uid_t owner = kNoOwner;                    // as of owner_at_ns

@@ -1,6 +1,6 @@
 // The processes that are recorded: the snapshots of them, and the captures that wait for a snapshot. A
 // process is looked at when it is first heard of, because it may not live long, and again when a capture comes whose
-// code is not known: at once, or when its pace allows it (snapshot_pace.h), for which the capture waits. Each capture
+// code is not known: at once, or when its pace allows it (reading_pace.h), for which the capture waits. Each capture
 // goes on exactly once: it is ready, with the code that it is walked with, or given up, which Stacks learns.
 //
 // A capture is walked with the mappings of exactly its code version, or as far as they are known, or not at all.

@@ -227,14 +227,14 @@ TEST_F(RuntimeReadsTest, NamesAreReadBehindTheWalks) {
 
 // What a program makes readings take, it waits for itself: the next one is a second later.
 TEST_F(RuntimeReadsTest, ReadingsTakeAPartOfACpu) {
-  runtime_->cpu_ns = SnapshotPace::kAtOnceNs + SnapshotPace::kLongestPauseNs / SnapshotPace::kPart;
+  runtime_->cpu_ns = kRuntimeRate.at_once_ns + ReadingPace::kLongestPauseNs / kRuntimeRate.part;
   runtime_->leaves_unread = true;
   Add(1);
   Settle();
   EXPECT_THAT(ready_, ElementsAre(1));
   EXPECT_TRUE(reads_->idle()) << "nothing waits for names that there is no time for";
   Add(2);
-  now_ns_ += SnapshotPace::kLongestPauseNs - 1;
+  now_ns_ += ReadingPace::kLongestPauseNs - 1;
   Tick();
   EXPECT_THAT(runtime_->readings(), SizeIs(1));
   EXPECT_FALSE(reads_->idle());
@@ -247,7 +247,7 @@ TEST_F(RuntimeReadsTest, ReadingsTakeAPartOfACpu) {
 
 // There is no later for the names of the last stacks.
 TEST_F(RuntimeReadsTest, AtTheEndEachProcessIsReadOnceMoreAtOnce) {
-  runtime_->cpu_ns = SnapshotPace::kAtOnceNs + SnapshotPace::kLongestPauseNs / SnapshotPace::kPart;
+  runtime_->cpu_ns = kRuntimeRate.at_once_ns + ReadingPace::kLongestPauseNs / kRuntimeRate.part;
   runtime_->leaves_unread = true;
   Add(1);
   Settle();
@@ -264,7 +264,7 @@ TEST_F(RuntimeReadsTest, QuietProcessIsForgotten) {
   Add(1);
   Settle();
   EXPECT_EQ(reads_->processes(), 1u);
-  now_ns_ += SnapshotPace::kAtOnceNs * SnapshotPace::kPart + SnapshotPace::kLongestPauseNs + kRuntimeRememberedNs;
+  now_ns_ += kRuntimeRate.at_once_ns * kRuntimeRate.part + ReadingPace::kLongestPauseNs + kRuntimeRememberedNs;
   Tick();
   EXPECT_EQ(reads_->processes(), 0u);
 }

@@ -199,7 +199,7 @@ class PacedTargetTest : public TargetsTest {
 };
 
 TEST_F(PacedTargetTest, CapturesWaitForAProcessThatIsLookedAtOften) {
-  SetSnapshot(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs);
+  SetSnapshot(SnapshotOutcome::kSeen, kSnapshotRate.at_once_ns);
   targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
   Capture(1);
@@ -207,9 +207,9 @@ TEST_F(PacedTargetTest, CapturesWaitForAProcessThatIsLookedAtOften) {
   EXPECT_EQ(snapshots(), 2) << "at once";
   EXPECT_THAT(walked_, ElementsAre(Pair(1, false)));
   Capture(2);
-  Pass(SnapshotPace::kLongestPauseNs / 2);
+  Pass(ReadingPace::kLongestPauseNs / 2);
   Capture(3);
-  Pass(SnapshotPace::kLongestPauseNs / 2 - 1);
+  Pass(ReadingPace::kLongestPauseNs / 2 - 1);
   EXPECT_FALSE(targets_->idle());
   EXPECT_EQ(snapshots(), 2);
   OnCapture(ACapture(4, kVersion1));
@@ -223,7 +223,7 @@ TEST_F(PacedTargetTest, CapturesWaitForAProcessThatIsLookedAtOften) {
 
 // A walk asks for looks now and then; nothing waits for them.
 TEST_F(PacedTargetTest, WithoutCapturesNothingWaits) {
-  SetSnapshot(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs + 1);
+  SetSnapshot(SnapshotOutcome::kSeen, kSnapshotRate.at_once_ns + 1);
   targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
   targets_->SnapshotAgain(kProcess);
@@ -234,7 +234,7 @@ TEST_F(PacedTargetTest, WithoutCapturesNothingWaits) {
 // The walk of each capture that one snapshot serves asks for another snapshot, which has to wait.
 TEST_F(PacedTargetTest, ASnapshotThatHasToWaitLosesNothing) {
   snapshot_again_ = true;
-  SetSnapshot(SnapshotOutcome::kSeen, SnapshotPace::kAtOnceNs + 1);
+  SetSnapshot(SnapshotOutcome::kSeen, kSnapshotRate.at_once_ns + 1);
   for (const uint64_t cookie : {1, 2, 3}) OnCapture(ACapture(cookie, kVersion1));
   Settle();
   EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true), Pair(3, true)));
@@ -242,7 +242,7 @@ TEST_F(PacedTargetTest, ASnapshotThatHasToWaitLosesNothing) {
 }
 
 TEST_F(PacedTargetTest, WhoNeverHoldsStillIsGivenUpAllTheSame) {
-  SetSnapshot(SnapshotOutcome::kChanging, SnapshotPace::kAtOnceNs / 10);
+  SetSnapshot(SnapshotOutcome::kChanging, kSnapshotRate.at_once_ns / 10);
   Capture(1);
   while (given_up_.empty()) {
     std::this_thread::yield();
@@ -254,7 +254,7 @@ TEST_F(PacedTargetTest, WhoNeverHoldsStillIsGivenUpAllTheSame) {
 // One snapshot that took long is paid for as well, when it comes back.
 TEST_F(PacedTargetTest, ASnapshotThatCameLateCounts) {
   Make({.retry_ns = 1, .deadline = std::chrono::milliseconds(20)});
-  SetSnapshot(SnapshotOutcome::kSeen, 2 * SnapshotPace::kAtOnceNs);
+  SetSnapshot(SnapshotOutcome::kSeen, 2 * kSnapshotRate.at_once_ns);
   std::promise<void> end;
   processes_->Block(kProcess.pid, end.get_future().share());
   targets_->HearOf(kProcess, kProcess.pid, "leader");
@@ -265,7 +265,7 @@ TEST_F(PacedTargetTest, ASnapshotThatCameLateCounts) {
     Tick();
   }
   Capture(1);
-  Pass(SnapshotPace::kLongestPauseNs - 1);
+  Pass(ReadingPace::kLongestPauseNs - 1);
   EXPECT_EQ(snapshots(), 1);
   Pass(1);
   Settle();
@@ -334,11 +334,11 @@ TEST_F(TargetsTest, ARuntimeOfAnUnknownFormIsNotLookedFor) {
 // A process may have tables of a runtime that take long to refuse.
 TEST_F(PacedTargetTest, TimeToFindARuntimeCounts) {
   SetSnapshot(SnapshotOutcome::kSeen, 0);
-  host_->find_runtime = [](ProcessSnapshot* snapshot) { snapshot->cpu_ns += 2 * SnapshotPace::kAtOnceNs; };
+  host_->find_runtime = [](ProcessSnapshot* snapshot) { snapshot->cpu_ns += 2 * kSnapshotRate.at_once_ns; };
   targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
   Capture(1);
-  Pass(SnapshotPace::kLongestPauseNs - 1);
+  Pass(ReadingPace::kLongestPauseNs - 1);
   EXPECT_EQ(snapshots(), 1);
   Pass(1);
   Settle();
