@@ -42,6 +42,15 @@ inline bool Contains(std::span<const CodeRange> ranges, uint64_t address) {
   return after != ranges.begin() && address < (after - 1)->end;
 }
 
+// Where bytes of the object are in its file.
+struct FilePart {
+  uint64_t address = 0;  // link-time, of the first
+  uint64_t offset = 0;
+  uint64_t bytes = 0;  // 0: nowhere
+
+  bool operator==(const FilePart&) const = default;
+};
+
 // A function at which stacks begin or change, which no table says.
 struct StackLandmark {
   enum class Kind : uint8_t {
@@ -70,7 +79,8 @@ class Module : public CodeObject {
   // The functions that it exports, if its file has no section headers or cannot be read: see elf/exported_symbols.h.
   ModuleTable dynamic_symbols;
   ModuleTable dynamic_strings;
-  ModuleTable text;  // .text, if hardly any table describes it: see return_path.h
+  ModuleTable text;       // .text, if hardly any table describes it and it is small: see return_path.h
+  FilePart text_in_file;  // .text, of which pieces are read from `file` where it is not kept
   // As OpenTelemetry's attribute profile.frame.type has it; a literal.
   std::string_view language = "native";
   // The code keeps a frame pointer wherever it has a frame. So .debug_frame, which may be wrong of callers then, is

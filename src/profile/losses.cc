@@ -370,6 +370,8 @@ constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
     {.reason = NoUserStack::kUnreadableProcess,
      .meaning = "The mappings or the memory of the process could not be read.",
      .advice = "see `offcpu doctor`: CAP_SYS_PTRACE may be missing"},
+    {.reason = NoUserStack::kChangingProcess,
+     .meaning = "The process changed its mappings of code so often that no two readings of them agreed."},
     {.reason = NoUserStack::kNotSeenLeaving,
      .meaning = "The thread left the CPU before the recording began, or had not been on a CPU yet. On kernels before "
                 "6.18, stacks are found when threads leave a CPU."},

@@ -52,6 +52,8 @@ std::string_view Name(NoUserStack reason) {
       return "target stuck";
     case NoUserStack::kUnreadableProcess:
       return "unreadable process";
+    case NoUserStack::kChangingProcess:
+      return "changing process";
     case NoUserStack::kNotSeenLeaving:
       return "not seen leaving";
     case NoUserStack::kSwitchedOff:

@@ -38,6 +38,7 @@ enum class NoUserStack : uint8_t {
   kGone,               // the process ended before it could be looked at
   kTargetStuck,        // reading the process did not come back in time
   kUnreadableProcess,  // its maps or memory could not be read
+  kChangingProcess,    // no two readings of its maps agreed
   kNotSeenLeaving,     // it left before the recording, or had not run yet, on a kernel where stacks are found then
   kSwitchedOff,        // captures had taken too much of the process's time: it has none for a while
   kOverload,           // the daemon's queue or the waiting room was full
@@ -47,7 +48,7 @@ enum class NoUserStack : uint8_t {
   kOnCpu,              // it is running: only a thread that waits can be read from outside
   kNotAsked,           // of a waker: the thread that it woke is not recorded, or had waited too short
 };
-inline constexpr int kNoUserStackCount = 20;
+inline constexpr int kNoUserStackCount = 21;
 std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
 
 struct ProcessInfo {

@@ -202,7 +202,7 @@ void Targets::OnSnapshot(const ProcessKey& process, uint64_t number, ProcessSnap
         unasked_.insert(process);  // at the next tick
         return;
       }
-      [[fallthrough]];
+      return Refuse(*target, NoUserStack::kChangingProcess, now_ns_ + config_.retry_ns);
     case SnapshotOutcome::kUnreadable:
       return Refuse(*target, NoUserStack::kUnreadableProcess, now_ns_ + config_.retry_ns);
   }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "process/return_path.h"
+#include "process/module_return_path.h"
 #include "unwind/frame_pointer.h"
 
 namespace offcpu {
@@ -50,7 +50,8 @@ void RowFinder::Remember(Tables& tables, uint64_t key, const Answer& answer) {
 FindOutcome RowFinder::FindByCode(const std::shared_ptr<const Module>& module, uint64_t return_address,
                                   UnwindRow* row) {
   constexpr uint64_t kByCode = uint64_t{1} << 63;  // no link-time address has that
-  if (module == nullptr || module->tables().text.bytes.empty()) return FindOutcome::kNotHere;
+  if (module == nullptr) return FindOutcome::kNotHere;
+  if (module->tables().text.bytes.empty() && module->tables().text_in_file.bytes == 0) return FindOutcome::kNotHere;
   Tables& tables = TablesOf(module);
   const uint64_t key = return_address | kByCode;
   const auto known = tables.answers.find(key);
@@ -58,9 +59,7 @@ FindOutcome RowFinder::FindByCode(const std::shared_ptr<const Module>& module, u
     *row = known->second.row;
     return known->second.outcome;
   }
-  const auto& [begin, code] = tables.module->text;
-  const bool is_in = return_address >= begin && return_address - begin < code.size();
-  const ReturnPath path = is_in ? FollowReturn(code, return_address - begin) : ReturnPath();
+  const ReturnPath path = ModuleReturnPath(*tables.module, return_address);
   *row = ReturnPathRow(*machine_, path, return_address);
   const FindOutcome outcome = path.kind == ReturnPath::Kind::kUnknown ? FindOutcome::kNotHere : FindOutcome::kFound;
   Remember(tables, key, {.outcome = outcome, .row = *row});

@@ -69,7 +69,8 @@ class RowFinder {
   FindOutcome FindAtClone(const std::shared_ptr<const Module>& module, uint64_t address, bool is_child, UnwindRow* row);
 
   // The row of what was called and returns to `return_address`, by what the code does from there on, if the module has
-  // its text (Module::text). Undefined is the caller of what never returns. kNotHere for all else.
+  // its text, or that is in the page cache (Module::text and text_in_file). Undefined is the caller of what never
+  // returns. kNotHere for all else.
   FindOutcome FindByCode(const std::shared_ptr<const Module>& module, uint64_t return_address, UnwindRow* row);
 
   // Does a signal trampoline begin at the link-time `address`, as the first source says that describes it?

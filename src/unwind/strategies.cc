@@ -151,10 +151,18 @@ void Strategies::FindByCode(const MappedCode& code, const FrameState& state, Fou
     row = ReturnPathRow(*machine_, path, state.pc);
     if (path.kind != ReturnPath::Kind::kReturns) return;
   } else {
+    // Where nothing says that hardly any table describes the module, its code only confirms a guess.
+    const bool is_kept = code.module != nullptr && !code.module->tables().text.bytes.empty();
+    if (!is_kept && !found->IsGuess()) return;
     if (rows_.FindByCode(code.module, found->address + 1, &row) != FindOutcome::kFound) return;
     if (row.ra.place == Place::kUndefined && found->plausible_fp) return;
-    if (found->IsGuess() && IsFrameOfFramePointer(row, state, *machine_)) return;
+    if (found->IsGuess() && IsFrameOfFramePointer(row, state, *machine_)) {
+      // Neither has had to do with the other: the code goes by how far the stack pointer is moved.
+      found->keeps_fp = row.cfa.reg == machine_->sp;
+      return;
+    }
     found->may_skip = true;
+    if (!is_kept) return;
   }
   found->outcome = FindOutcome::kFound;
   found->row = row;

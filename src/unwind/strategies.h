@@ -2,7 +2,8 @@
 // Strategies::Find. What they ask is elsewhere: tables of modules (row_finder.h), the frame pointer (frame_pointer.h),
 // code itself (process/return_path.h), runtimes (made_code.h). One thread.
 //
-// Reads nothing but the stack copy. Does not keep frames, and does not judge whether a walk is complete: see walk.h.
+// Reads the stack copy and, of code that no table describes, what is in memory of its file. Does not keep frames, and
+// does not judge whether a walk is complete: see walk.h.
 #ifndef OFFCPU_UNWIND_STRATEGIES_H_
 #define OFFCPU_UNWIND_STRATEGIES_H_
 

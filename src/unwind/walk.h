@@ -1,5 +1,6 @@
 // Walks a user stack: from the saved registers to the outermost frame, or to the first place where going on would be a
-// guess. One thread. Needs the mappings as they were when the stack was captured; reads nothing but the stack copy.
+// guess. One thread. Needs the mappings as they were when the stack was captured; reads nothing but the stack copy
+// and, of code that no table describes, what the page cache has of its file.
 //
 // Does not symbolize, and keeps modules alive only as long as their rows are cached: a caller that keeps a UserStack
 // keeps its modules.

@@ -320,8 +320,8 @@ TEST(NameTest, EveryKindAndReasonHasItsOwnName) {
   for (int i = 0; i < kNoUserStackCount; ++i) names.emplace_back(Name(static_cast<NoUserStack>(i)));
   EXPECT_THAT(
       names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending", "lost",
-                         "gone", "target stuck", "unreadable process", "not seen leaving", "switched off", "overload",
-                         "unsupported", "stale", "kernel thread", "on CPU", "not asked"));
+                         "gone", "target stuck", "unreadable process", "changing process", "not seen leaving",
+                         "switched off", "overload", "unsupported", "stale", "kernel thread", "on CPU", "not asked"));
 }
 
 // Two rows, and those beyond the limit: each has its sums once more, by seconds.

@@ -323,7 +323,7 @@ TEST_F(PipelineTest, AProcessThatNeverHoldsStillIsGivenUp) {
     pipeline_->Tick(now_ns_);
   }
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kUnreadableProcess)), 10}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kChangingProcess)), 10}}));
 }
 
 TEST_F(PipelineTest, AStuckTargetHoldsUpNobodyElse) {

@@ -248,7 +248,7 @@ TEST_F(PacedTargetTest, WhoNeverHoldsStillIsGivenUpAllTheSame) {
     std::this_thread::yield();
     Pass(1'000'000);
   }
-  EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kUnreadableProcess)));
+  EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kChangingProcess)));
 }
 
 // One snapshot that took long is paid for as well, when it comes back.

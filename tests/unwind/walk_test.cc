@@ -146,6 +146,35 @@ TEST_F(WalkTest, ByWhatTheCodeDoesAndTheFramePointer) {
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, 0x1010, kOutermost + 1}));
 }
 
+// A text that is too large to be kept is read where the walk comes to it, and only to confirm a frame pointer.
+TEST_F(WalkTest, ByWhatTheCodeInTheFileDoesAndTheFramePointer) {
+  std::string path = testing::TempDir() + "offcpu-text-XXXXXX";
+  OwnedFd file(mkstemp(path.data()));
+  ASSERT_TRUE(file);
+  unlink(path.c_str());
+  std::vector<std::byte> bytes(0x1200, std::byte{0xcc});
+  const std::array code = {0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3};  // add $16, %rsp; pop %rbp; ret
+  for (size_t i = 0; i < code.size(); ++i) bytes[0x210 + i] = static_cast<std::byte>(code[i]);
+  ASSERT_EQ(write(file.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  const auto bare = std::const_pointer_cast<Module>(space.code()[1].module);
+  bare->file = std::move(file);
+  bare->text_in_file = {.address = 0x1000, .offset = 0x200, .bytes = 0x1000};
+  words[1] = kBare + 0x1010;
+  words[2] = kTables + kPlain;  // looks like the address of code
+  words[5] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kPlain, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, 0x1010, kOutermost + 1}));
+  words[7] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kPlain, kStack + 48), EndReason::kGuessedEnd) << "the code says another place";
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, 0x1010, kOutermost + 1}));
+  EXPECT_EQ(Walk(kTables + kPlain, 0), EndReason::kNoRow) << "there is no guess to confirm";
+  words[1] = kBare + 0x2000;
+  EXPECT_EQ(Walk(kTables + kPlain, kStack + 32), EndReason::kGuessedEnd) << "behind the text";
+  bare->text_in_file.bytes = 0x2000;
+  words[1] = kBare + 0x1ff0;
+  EXPECT_EQ(Walk(kTables + kPlain, kStack + 32), EndReason::kGuessedEnd) << "the file is not as long";
+}
+
 // CPython gives each Python function a copy of one small function, of which all is known.
 TEST_F(WalkTest, ThroughCopiesOfOneFunction) {
   std::vector<MappedCode> code = space.code();

@@ -29,6 +29,17 @@ void GiveBack(size_t bytes, Module* module) {
   if (module != nullptr) module->memory.Shrink(bytes);
 }
 
+// Whatever its size.
+const ElfSection* FindSection(const ElfFile& file, std::string_view name, bool mapped) {
+  const auto is_it = [&](const ElfSection& s) {
+    // Debug files keep the header of a section that they do not have.
+    const bool is_mapped = (s.flags & SHF_ALLOC) != 0;
+    return s.name == name && s.type != SHT_NOBITS && is_mapped == mapped && s.size != 0;
+  };
+  const auto found = std::find_if(file.sections().begin(), file.sections().end(), is_it);
+  return found != file.sections().end() ? &*found : nullptr;
+}
+
 // The bytes of a section as they are in the file; none if there is no room.
 std::vector<std::byte> ReadBytes(const ElfFile& file, const ElfSection& section, Module* module) {
   if (!Afford(section.size, module)) return {};
@@ -92,15 +103,17 @@ bool AddTable(const ElfFile& file, std::string_view name, bool named, ModuleTabl
   return true;
 }
 
-// Reads .text where hardly any table describes it.
+// Reads .text where hardly any table describes it, and notes where it is for code that tables leave out elsewhere.
 void ReadBareText(const ElfFile& file, Module* module) {
   constexpr size_t kMostBytes = 8 << 20;
   constexpr size_t kMostKeptBytes = 1 << 20;  // musl's is 0.4 MiB
   constexpr size_t kCodePerTable = 16;        // compilers' tables have a byte for less than so many of code
   constexpr size_t kMostStartBytes = 512;     // of the tables of start-up code and of a PLT
-  const ElfSection* text = FindTableSection(file, ".text", /*mapped=*/true);
+  const ElfSection* text = FindSection(file, ".text", /*mapped=*/true);
   const size_t tables = module->eh_frame.bytes.size() + module->sframe.bytes.size() + module->debug_frame.bytes.size();
-  if (text == nullptr || text->size > kMostBytes) return;
+  if (text == nullptr) return;
+  module->text_in_file = {.address = text->address, .offset = text->offset, .bytes = text->size};
+  if (text->size > kMostBytes) return;
   const bool is_bare = tables < text->size / kCodePerTable;
   if (!is_bare && tables >= kMostStartBytes) return;
   std::vector<std::byte> code = ReadBytes(file, *text, module);
@@ -132,16 +145,11 @@ void AddTables(const ElfFile& file, const CodeReader& reader, Module* module) {
 }  // namespace
 
 const ElfSection* FindTableSection(const ElfFile& file, std::string_view name, bool mapped, Module* module) {
-  const auto is_it = [&](const ElfSection& s) {
-    // Debug files keep the header of a section that they do not have.
-    const bool is_mapped = (s.flags & SHF_ALLOC) != 0;
-    return s.name == name && s.type != SHT_NOBITS && is_mapped == mapped && s.size != 0;
-  };
-  const auto found = std::find_if(file.sections().begin(), file.sections().end(), is_it);
-  if (found == file.sections().end()) return nullptr;
+  const ElfSection* found = FindSection(file, name, mapped);
+  if (found == nullptr) return nullptr;
   const bool is_read = found->size <= kMaxTableBytes;
   if (module != nullptr) module->too_large |= !is_read;
-  return is_read ? &*found : nullptr;
+  return is_read ? found : nullptr;
 }
 
 ModuleTable ReadTableSection(const ElfFile& file, std::string_view wanted, Module* module) {

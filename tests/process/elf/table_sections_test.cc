@@ -226,6 +226,14 @@ TEST_F(DebugFrameTest, CodeWithoutTables) {
   Read(code, ".text");
   EXPECT_TRUE(module.text.bytes.empty());
   EXPECT_EQ(module.without_frames.size(), 1u);
+  EXPECT_EQ(module.text_in_file.address, 0x400040u);
+  EXPECT_EQ(module.text_in_file.bytes, code.size());
+  // One larger than any table is only noted.
+  sections[2].sh_size = kMaxTableBytes + 1;
+  Read(code, ".text");
+  EXPECT_EQ(module.text_in_file.bytes, kMaxTableBytes + 1);
+  EXPECT_TRUE(module.without_frames.empty());
+  EXPECT_FALSE(module.too_large) << "no table";
 }
 
 // It counts by what it becomes.
