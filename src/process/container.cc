@@ -44,11 +44,11 @@ std::optional<std::string_view> Within(std::string_view name, std::string_view p
 }
 
 // The name of a container that has no id, by one component of a cgroup path and the one before it: of LXC and Incus
-// "lxc.payload.NAME", or "lxc/NAME" in version 1; of systemd-nspawn and libvirt, below machine.slice,
-// "machine-NAME.scope" and "systemd-nspawn@NAME.service".
+// "lxc.payload.NAME", or "lxc/NAME" and "lxc.payload/NAME" in older versions; of systemd-nspawn and libvirt, below
+// machine.slice, "machine-NAME.scope" and "systemd-nspawn@NAME.service".
 std::string NameOfComponent(std::string_view before, std::string_view component) {
   if (const auto name = Within(component, "lxc.payload.", "")) return std::string(*name);
-  if (before == "lxc" && component != "lxc") return std::string(component);
+  if ((before == "lxc" && component != "lxc") || before == "lxc.payload") return std::string(component);
   if (before != "machine.slice") return "";
   if (const auto name = Within(component, "machine-", ".scope")) return Unescaped(*name);
   if (const auto name = Within(component, "systemd-nspawn@", ".service")) return Unescaped(*name);

@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kKernfsHandle = 0xfe;  // FILEID_KERNFS of linux/exportfs.h: the handle is the id
 constexpr size_t kUidLength = 36;
+constexpr size_t kHashLength = 32;
 
 // What /proc says that an open file's path is; "" if it is gone.
 std::string PathOf(const OwnedFd& fd) {
@@ -44,22 +45,28 @@ std::optional<std::string> FindPath(const OwnedFd& root, const std::string& root
   return is_below && !path.ends_with(" (deleted)") ? path.substr(root_path.size()) : "";
 }
 
+// "1b2c3d4e-0000-4111-8222-333344445555"; of a pod that no API server has made, as those of the control plane, the hash
+// of its configuration: "0123456789abcdef0123456789abcdef".
+bool IsUid(std::string_view uid) {
+  if (uid.size() != kUidLength && uid.size() != kHashLength) return false;
+  for (size_t i = 0; i < uid.size(); ++i) {
+    const bool is_dash = uid.size() == kUidLength && (i == 8 || i == 13 || i == 18 || i == 23);
+    if (is_dash ? uid[i] != '-' : std::strchr("0123456789abcdef", uid[i]) == nullptr) return false;
+  }
+  return true;
+}
+
 // "kubepods-burstable-pod1b2c_..._.slice" or "pod1b2c-...": the uid is written with dashes or, where dashes mean
 // something else, with underscores.
 std::string PodOf(std::string_view component) {
   constexpr std::string_view kSlice = ".slice";
   component = component.substr(0, component.find(':'));  // containerd without systemd puts the container behind it
   if (component.ends_with(kSlice)) component.remove_suffix(kSlice.size());
-  if (component.size() < kUidLength) return "";
-  std::string uid(component.substr(component.size() - kUidLength));
-  const std::string_view before = component.substr(0, component.size() - kUidLength);
-  if (before != "pod" && !before.ends_with("-pod")) return "";
+  const size_t pod = component.rfind("pod");
+  if (pod == std::string_view::npos || (pod != 0 && component[pod - 1] != '-')) return "";
+  std::string uid(component.substr(pod + 3));
   std::replace(uid.begin(), uid.end(), '_', '-');
-  for (size_t i = 0; i < uid.size(); ++i) {
-    const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (is_dash ? uid[i] != '-' : std::strchr("0123456789abcdef", uid[i]) == nullptr) return "";
-  }
-  return uid;
+  return IsUid(uid) ? uid : "";
 }
 
 bool IsUnit(std::string_view component) { return component.ends_with(".service") || component.ends_with(".scope"); }

@@ -180,6 +180,7 @@ TEST(Causes, OfWaitsThatAreSeldom) {
       {"k_msgrcv", "wait_in_msgrcv", {"message queue"}, {"msgrcv"}},
       {"k_signalfd", "wait_in_signalfd", {"signal"}, {"read"}},
       {"k_sigwait", "wait_in_sigwait", {"signal"}, {"rt_sigtimedwait"}},
+      {"k_pause", "wait_in_pause", {"signal"}, {"pause"}},
       {"k_inotify", "wait_in_inotify", {"file event"}, {"read"}},
       {"k_tty", "wait_in_tty", {"terminal"}, {"read"}},
       {"k_full_pipe", "wait_in_full_pipe", {"pipe"}, {"write"}},

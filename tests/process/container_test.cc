@@ -38,6 +38,7 @@ TEST(ContainerIdTest, NamesOfContainersWithoutIds) {
   EXPECT_EQ(ContainerId("0::/lxc.payload.web/system.slice/nginx.service\n"), "web");
   EXPECT_EQ(ContainerId("0::/lxc.payload.web-1/init.scope\n"), "web-1");
   EXPECT_EQ(ContainerId("12:pids:/lxc/web/user.slice\n"), "web");
+  EXPECT_EQ(ContainerId("0::/lxc.payload/web/init.scope\n"), "web");
   EXPECT_EQ(ContainerId("0::/machine.slice/machine-web.scope/payload/system.slice/nginx.service\n"), "web");
   EXPECT_EQ(ContainerId("0::/machine.slice/machine-my\\x2dweb.scope\n"), "my-web");
   EXPECT_EQ(ContainerId("0::/machine.slice/systemd-nspawn@web.service/payload/init.scope\n"), "web");

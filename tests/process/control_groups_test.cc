@@ -48,6 +48,18 @@ TEST(ControlGroupNamesTest, PodInFrontOfItsContainer) {
   EXPECT_EQ(NamesInControlGroup("/a:pod" + kPod).pod, "");
 }
 
+// The kubelet itself makes those of the control plane, and names them by a hash.
+TEST(ControlGroupNamesTest, StaticPods) {
+  const std::string hash = "0123456789abcdef0123456789abcdef";
+  EXPECT_EQ(NamesInControlGroup("/kubepods/burstable/pod" + hash + "/" + kContainer).pod, hash);
+  EXPECT_EQ(NamesInControlGroup("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + hash +
+                                ".slice/cri-containerd-" + kContainer + ".scope")
+                .pod,
+            hash);
+  EXPECT_EQ(NamesInControlGroup("/pod" + hash + "0").pod, "");
+  EXPECT_EQ(NamesInControlGroup("/machine.slice/machine-libpod_pod_" + kContainer + ".slice").pod, "");
+}
+
 TEST(ControlGroupNamesTest, WhatOnlyLooksLikeAPodIsNone) {
   EXPECT_EQ(NamesInControlGroup("/tripod" + kPod).pod, "");
   EXPECT_EQ(NamesInControlGroup("/pod" + kPod + "0").pod, "");

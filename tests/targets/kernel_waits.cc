@@ -48,6 +48,7 @@ int ring = -1;  // -1: the kernel gives none
 int full_pipe[2];
 int datagrams[2];
 sigset_t awaited_signal;
+std::atomic<pid_t> pausing = 0;  // the thread that does
 std::atomic<bool> waiters_done = false;
 
 void Nothing() {}
@@ -86,6 +87,12 @@ TARGET_FUNCTION void wait_in_signalfd() {
 TARGET_FUNCTION void wait_in_sigwait() {
   int signal = 0;
   target::Check(sigwait(&awaited_signal, &signal) == 0, "sigwait");
+}
+
+TARGET_FUNCTION void wait_in_pause() {
+  pausing = gettid();
+  pause();  // the signal that ends it is sent again and again
+  TARGET_AFTER_CALL;
 }
 
 TARGET_FUNCTION void wait_in_inotify() {
@@ -164,6 +171,7 @@ void RunFeeder() {
     if (mailbox >= 0) mq_timedsend(mailbox, "x", 1, 0, &at_once);  // it may be full: it is read when it can be
     kill(getpid(), SIGUSR1);
     kill(getpid(), SIGUSR2);
+    if (pausing != 0) tgkill(getpid(), pausing, SIGURG);
     target::Check(pwrite(changed_file, "x", 1, 0) == 1, "pwrite");
     target::Check(write(terminal_ends[0], "x", 1) == 1 || errno == EAGAIN, "write to a terminal");
     target::Check(read(full_pipe[0], bytes.data(), bytes.size()) > 0 || errno == EAGAIN, "read of a pipe");
@@ -211,6 +219,7 @@ void OpenSignals() {
   both = of_file;
   sigaddset(&both, SIGUSR2);
   pthread_sigmask(SIG_BLOCK, &both, nullptr);
+  signal(SIGURG, [](int) {});
   signal_file = signalfd(-1, &of_file, SFD_CLOEXEC);
   target::Check(signal_file >= 0, "signalfd");
 }
@@ -247,6 +256,7 @@ int main(int argc, char** argv) {
       {"k_msgrcv", "wait_in_msgrcv", wait_in_msgrcv, Nothing, {}},
       {"k_signalfd", "wait_in_signalfd", wait_in_signalfd, Nothing, {}},
       {"k_sigwait", "wait_in_sigwait", wait_in_sigwait, Nothing, {}},
+      {"k_pause", "wait_in_pause", wait_in_pause, Nothing, {}},
       {"k_inotify", "wait_in_inotify", wait_in_inotify, Nothing, {}},
       {"k_tty", "wait_in_tty", wait_in_tty, Nothing, {}},
       {"k_full_pipe", "wait_in_full_pipe", wait_in_full_pipe, Nothing, {}},
