@@ -78,8 +78,8 @@ std::string_view RemedyOf(EndReason reason) {
     case EndReason::kBadMemory:
       return "an unwind table that names what lies outside of the stack: --verbose lists the files";
     case EndReason::kBadReturnAddress:
-      return "a return address that is not in code: another tool may have replaced it (a probe of returns), or the "
-             "unwind table is wrong: --verbose lists the files";
+      return "a return address that is not in known code: the program has only just made it, another tool has replaced "
+             "it (a probe of returns), or the unwind table is wrong: --verbose lists the files";
     case EndReason::kComplete:
     case EndReason::kExpression:
     case EndReason::kRegisterUnknown:
