@@ -39,7 +39,7 @@ Sums FoldedSums(const std::string& text) {
   return sums;
 }
 
-// As pprof shows a function.
+// As pprof and .folded files show a function.
 std::string Shown(const std::string& function) {
   static const std::regex appended(R"((_\[k\])$|(\.(constprop|isra|part|lto_priv|cold|llvm)(\.\d+)?)+(_\[k\])?$)");
   return std::regex_replace(function, appended, "");
@@ -92,7 +92,7 @@ class Raw {
  private:
   struct Location {
     std::string mapping;
-    std::string function;
+    std::vector<std::string> functions;  // innermost first: all but the last are inlined
   };
   struct Sample {
     uint64_t ns;
@@ -105,7 +105,8 @@ class Raw {
     static const std::regex sample(R"( *(\d+) +(\d+) +(\d+) +(\d+) +\d+ +\d+ +\d+: ([\d ]+))");
     static const std::regex comm(R"(.*\bcomm:\[([^\]]*)\].*)");
     static const std::regex process(R"(.*\bprocess:\[([^\]]*)\].*)");
-    static const std::regex location(R"( *(\d+): 0x[0-9a-f]+ (?:M=(\d+) )?(.*) \S*:0(?::0)? s=0\((.*)\))");
+    static const std::regex location(R"( *(\d+): 0x[0-9a-f]+ (?:M=(\d+) )?(.*) \S*:\d+(?::\d+)? s=\d+\((.*)\))");
+    static const std::regex caller(R"( +(\S.*) \S*:\d+(?::\d+)? s=\d+\((.*)\))");
     static const std::regex mapping(R"((\d+): 0x0/0xffffffffffffffff/0x0 (\S*) .*)");
     std::smatch match;
     if (std::regex_match(line, match, sample)) {
@@ -114,7 +115,10 @@ class Raw {
       count_ += std::stoull(match[1]);
       parts_add_up_ = parts_add_up_ && std::stoull(match[2]) == ns;
     } else if (std::regex_match(line, match, location)) {
-      locations_[match[1]] = {match[2], match[4].length() == 0 ? match[3] : match[4]};
+      location_ = &locations_[match[1]];
+      *location_ = {match[2], {match[4].length() == 0 ? match[3] : match[4]}};
+    } else if (location_ != nullptr && std::regex_match(line, match, caller)) {
+      location_->functions.push_back(match[2].length() == 0 ? match[1] : match[2]);
     } else if (std::regex_match(line, match, mapping) && match[2] == "[kernel.kallsyms]") {
       kernel_ = match[1];
     } else if (!samples_.empty()) {  // both labels are in one line, if they are there
@@ -133,16 +137,19 @@ class Raw {
     std::string kernel;
     for (auto id = sample.locations.rbegin(); id != sample.locations.rend(); ++id) {
       const Location& location = locations_.at(*id);
-      std::string function = location.function;
-      std::replace(function.begin(), function.end(), ';', ':');
       const bool is_kernel = location.mapping == kernel_;
-      (is_kernel ? kernel : user) += ";" + function + (is_kernel && function[0] != '[' ? "_[k]" : "");
+      for (auto name = location.functions.rbegin(); name != location.functions.rend(); ++name) {
+        std::string function = Shown(*name);
+        std::replace(function.begin(), function.end(), ';', ':');
+        (is_kernel ? kernel : user) += ";" + function + (is_kernel && function[0] != '[' ? "_[k]" : "");
+      }
     }
     return sample.process + ";" + sample.comm + user + ";-" + (kernel.empty() ? ";[unknown kernel stack]" : kernel);
   }
 
   std::vector<Sample> samples_;
   std::map<std::string, Location> locations_;
+  Location* location_ = nullptr;  // that of the last line
   std::string kernel_;
   uint64_t count_ = 0;
   bool parts_add_up_ = true;
