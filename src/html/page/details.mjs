@@ -64,7 +64,7 @@ export function detailLines(view, node, value) {
   const isFrameOfWaker = node !== 0 && kind !== KIND.waker && view.isWaker[node] === 1;
   const module = node === 0 ? '' : view.module(view.frame[node]);
   const lines = [
-    ['what', `${KINDS[kind].sentence}${isFrameOfWaker ? ', of who ended the wait' : ''}`],
+    ['what', `${KINDS[kind].sentence}${isFrameOfWaker ? ', of the waker' : ''}`],
     ['file', module],
     ...(view.before === null ? amountLines(view, node, isTime) : changeLines(view, node, isTime)),
     ['cause', causeWords(view, node, 'cause', isTime)],

@@ -26,7 +26,7 @@ export const KINDS = [
     word: 'missing',
     light: '#e4e4e4',
     dark: '#474747',
-    sentence: 'stands for what is missing',
+    sentence: 'stands for missing frames',
   },
   {
     name: 'waker',

@@ -199,7 +199,7 @@ class App {
     if (isSpent) this.matcher = null;
     this.matches = found?.nodes ?? null;
     at('query').setAttribute('aria-invalid', String(error !== undefined || isSpent));
-    const wrong = error ?? (isSpent ? 'This regular expression takes too long here' : '');
+    const wrong = error ?? (isSpent ? 'This regular expression takes too long' : '');
     at('found').textContent = found === null ? wrong : this.foundText(found.total);
   }
 

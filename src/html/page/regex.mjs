@@ -141,7 +141,7 @@ class RegexParser {
   range(low) {
     this.take('-');
     const high = this.letter(true).code;
-    if (high === undefined || low > high) throw new Error('a range of letters does not end after its beginning');
+    if (high === undefined || low > high) throw new Error('a range of letters ends before it begins');
     return { has: (code) => code >= low && code <= high };
   }
 

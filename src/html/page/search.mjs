@@ -7,7 +7,7 @@ export function compile(query) {
   try {
     return { matcher: new Matcher(query) };
   } catch (error) {
-    return { error: `This is no regular expression that can be searched for: ${error.message}` };
+    return { error: `Cannot search for this regular expression: ${error.message}` };
   }
 }
 

@@ -68,7 +68,7 @@ export class SpanForm {
     const words = [sidesText(this.profile, this.state) || spanText(this.profile, [0, columns])];
     if (this.isChoosing) words.push('choose the other span');
     if (columnNs > 1e9) words.push(`columns of ${formatDuration(columnNs)}`);
-    if (map?.untimed > 0n) words.push(`of ${formatAmount(map.untimed, isTime)} it is not known when it was`);
+    if (map?.untimed > 0n) words.push(`${formatAmount(map.untimed, isTime)} at an unknown time`);
     this.text.textContent = words.join('; ');
   }
 }

@@ -104,7 +104,7 @@ export class FunctionTable {
     const heads = columns.map((column) => this.head(column, column === by));
     const lines = sorted.slice(0, MOST_LINES).map((line) => this.line(line, columns));
     const first = list.length > MOST_LINES ? `the first ${MOST_LINES} of ` : '';
-    const second = this.view.before !== null && this.view.scale.isRate ? ', figures of a second' : '';
+    const second = this.view.before !== null && this.view.scale.isRate ? ', per second' : '';
     const own = { title: 'Function', name: null, order: true, tip: "the program's own functions first, by total" };
     return element(
       'table',

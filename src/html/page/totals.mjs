@@ -114,12 +114,12 @@ export function labelAmounts(view, key, isTime) {
 
 // `view` is that of who woke, of a part of another.
 export function wakersText(view, value) {
-  const title = `Who ended these waits, of ${view.rootName}`;
+  const title = `Who ended the waits of ${view.rootName}`;
   const known = knownOf(view);
   if (view.before !== null) return known + knownOf(view.before) === 0n ? `${title}: not known` : title;
   if (known === 0n) return `${title}: not known`;
   const amount = formatAmount(known, valueOf(value).isTime);
-  return `${title}: known of ${amount}, ${formatPercent(known, view.total[0])}`;
+  return `${title}: known for ${amount}, ${formatPercent(known, view.total[0])}`;
 }
 
 export function undrawnText(view, { hidden }, value) {

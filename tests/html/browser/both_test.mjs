@@ -31,7 +31,7 @@ const steps = {
     await isPainted(red);
   },
   async 'who woke has changed, too'() {
-    await shows('wakers-title', 'Who ended these waits, of all');
+    await shows('wakers-title', 'Who ended the waits of all');
     await focus('#wakers-graph canvas');
     await browser.press('ArrowDown');
     await shows('told', 'woken by giver (server): +520 ms a second (0 ns → 520 ms), new');

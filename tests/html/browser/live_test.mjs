@@ -21,7 +21,7 @@ await user.does({
     await browser.run(`(() => { document.getElementById('span-from').value = 0;
       document.getElementById('span-to').value = 1; document.getElementById('span').requestSubmit(); })()`);
     assert.equal(await hash(), '#span=0-1');
-    await shows('live', 'this span alone');
+    await shows('live', 'only this span');
   },
   async 'it is compared with another one'() {
     if (twoSpans !== 'two-spans') return;

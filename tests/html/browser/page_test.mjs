@@ -166,7 +166,7 @@ const steps = {
     await click('#tab-graph');
   },
   async 'who woke is below the graph, of what is selected'() {
-    await shows('wakers-title', 'Who ended these waits, of all: known of 5.20 s, 63.4 %');
+    await shows('wakers-title', 'Who ended the waits of all: known for 5.20 s, 63.4 %');
     const canvas = '#wakers-graph canvas';
     const colors = await browser.run(`(() => { const c = document.querySelector('${canvas}');
       const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
@@ -179,7 +179,7 @@ const steps = {
     await browser.press('ArrowDown');
     await shows('told', 'woken by giver (server-10): 5.20 s, 63.4 %');
     await browser.press('ArrowDown');
-    await shows('details', 'of who ended the wait');
+    await shows('details', 'of the waker');
     await browser.press('ArrowUp');
     for (const name of CHAIN) {
       await shows('told', `${name}: 5.20 s, 63.4 %`);

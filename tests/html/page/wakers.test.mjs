@@ -77,7 +77,7 @@ test('they are of what is selected, and as wide as that', () => {
   assert.equal(wakers.exact(0), 50n);
   assert.equal(knownOf(wakers), 40n);
   assert.deepEqual(lines(wakers), [' 10', 'woken by [interrupt];try_to_wake_up;timer 40']);
-  assert.equal(wakersText(wakers, 'off_cpu'), 'Who ended these waits, of read: known of 40 ns, 80.0 %');
+  assert.equal(wakersText(wakers, 'off_cpu'), 'Who ended the waits of read: known for 40 ns, 80.0 %');
   const bars = layOut(wakers, 0, 500);
   const widths = new Map(Array.from(bars.node, (node, i) => [wakers.nodeName(node), Math.round(bars.width[i])]));
   assert.deepEqual([...widths],
@@ -132,7 +132,7 @@ test('where nobody is known to have woken, that is told', () => {
   const view = viewOf([ROWS[3]]);
   assert.equal(hasWakers(view.profile), false);
   assert.equal(hasWakers(viewOf().profile), true);
-  assert.equal(wakersText(wakersOf(view), 'off_cpu'), 'Who ended these waits, of all: not known');
+  assert.equal(wakersText(wakersOf(view), 'off_cpu'), 'Who ended the waits of all: not known');
 });
 
 test('also without them in the tree, they can be told', () => {
@@ -145,7 +145,7 @@ test('of two recordings they have both', () => {
   const wakers = wakersOf(viewOf(rows, { before }));
   const change = nodeChange(wakers, find(wakers, 'woken by giver-* (server-10)'));
   assert.equal(changeWords(change, true, wakers.scale), '+50 ns a second (50 ns → 100 ns), +100.0 %');
-  assert.equal(wakersText(wakers, 'off_cpu'), 'Who ended these waits, of all');
+  assert.equal(wakersText(wakers, 'off_cpu'), 'Who ended the waits of all');
 });
 
 test('whether their stacks are whole is in the address', () => {
