@@ -98,10 +98,11 @@ bool TakesNoValue(const Verb& verb, const std::string& name) {
   });
 }
 
-// "no option '--wakesr', the nearest is --wakers", "no verb 'recrod', the nearest is record".
+// "no option '--wakesr' (did you mean --wakers?)", "no verb 'recrod' (did you mean record?)".
 std::string NotKnown(std::string_view what, const std::string& typed, const std::vector<std::string>& words) {
   const std::string nearest = NearestWord(typed, words);
-  return absl::StrCat("no ", std::string(what), " '", typed, "'", nearest.empty() ? "" : ", the nearest is ", nearest);
+  return absl::StrCat("no ", std::string(what), " '", typed, "'",
+                      nearest.empty() ? "" : absl::StrCat(" (did you mean ", nearest, "?)"));
 }
 
 // What is wrong with the words of a verb, in ours where the parser's say less.
@@ -146,7 +147,7 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Verb>& 
   CLI::App app("Shows where threads wait off the CPU: how long, and at which user and kernel stack.", "offcpu");
   app.set_version_flag("--version", "offcpu " OFFCPU_VERSION);
   app.require_subcommand(1);
-  app.footer("offcpu VERB --help says more about each.");
+  app.footer("offcpu VERB --help describes a verb.");
   for (const Verb& verb : verbs) {
     CLI::App* of_verb = app.add_subcommand(verb.name, verb.help);
     for (const Flag& flag : verb.flags) AddFlag(*of_verb, flag);
@@ -166,7 +167,7 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Verb>& 
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(arguments);
-    if (has_command && command.empty()) throw CLI::ValidationError("nothing follows --", 1);
+    if (has_command && command.empty()) throw CLI::ValidationError("no command follows --", 1);
     if (has_command && chosen()->command == nullptr) throw CLI::ValidationError("only record runs a command", 1);
   } catch (const CLI::CallForHelp&) {
     const bool is_written = std::fputs(FitColumns(app.help(), kHelpColumns).c_str(), stdout) >= 0;

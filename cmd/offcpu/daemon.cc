@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kPatience(90);  // the service gives up earlier
 
 Flag SocketFlag(std::string* path) {
   *path = kControlSocketPath;
-  return {"--socket", path, "Where the service listens", "PATH", {.shows_default = true}};
+  return {"--socket", path, "The socket of the service", "PATH", {.shows_default = true}};
 }
 
 absl::StatusOr<std::string> AskDaemon(const std::string& path, const std::string& target) {
@@ -36,7 +36,7 @@ bool IsWorthDoingWithout(const absl::Status& service) {
 absl::Status WithoutDaemon(const absl::Status& here, const absl::Status& service) {
   if (!absl::IsPermissionDenied(here) && !absl::IsFailedPrecondition(here)) return here;
   return absl::Status(here.code(), absl::StrCat(std::string(here.message()),
-                                                "; the service was asked first: ", std::string(service.message())));
+                                                "; asking the service failed, too: ", std::string(service.message())));
 }
 
 }  // namespace offcpu

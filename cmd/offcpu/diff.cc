@@ -37,10 +37,8 @@ absl::Status CheckFormats(const OutputFlags& flags) {
   for (const std::string& file : flags.files) {
     const OutputFormat format = *FormatOfFile(flags, file);
     if (format != OutputFormat::kPprof && format != OutputFormat::kOtlp) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(file,
-                     ": a difference is written to .html, .folded, .json or .txt; pprof makes its own of two "
-                     ".pb.gz files (-diff_base)"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, ": diff writes .html, .folded, .json or .txt; pprof itself compares two .pb.gz files with -diff_base"));
   }
   return absl::OkStatus();
 }
@@ -51,7 +49,7 @@ absl::StatusOr<NamedProfile> ReadSide(const std::string& file, const DiffFlags& 
   if (!profile.ok()) return profile;
   if (profile->duration_ns == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, " does not say how long it was recorded: a difference is of what was in a second"));
+        absl::StrCat(file, " does not say how long it was recorded, and diff compares figures per second"));
   }
   ApplyLineFlags(flags.outputs.lines, &*profile);
   KeepRows(filter, &*profile);
@@ -81,7 +79,7 @@ absl::StatusOr<Sides> ReadSides(const DiffFlags& flags) {
   if (absl::Status status = CheckValue(flags.outputs, had_samples && has_samples); !status.ok()) return status;
   if (flags.outputs.value == "wall" && had_samples != has_samples) {
     return absl::InvalidArgumentError(absl::StrCat("--value wall: ", had_samples ? flags.after : flags.before,
-                                                   " has no time on a CPU, the other has"));
+                                                   " has no time on a CPU, but the other file has"));
   }
   const FormatOptions options = FormatOptionsOf(flags.outputs, *after);
   DiffOptions wanted = {.value = options.text_value, .by = options.text_by, .hide_idle = options.hide_idle};
@@ -115,8 +113,7 @@ ExitCode RunDiff(const DiffFlags& flags) {
   if (!sides.ok()) return Fail(sides.status());
   absl::Status written = WritePages(*sides, flags.outputs);
   const ProfileDiff diff = DiffOf(std::move(sides->before), std::move(sides->after), sides->options);
-  if (diff.stacks.empty())
-    std::fputs("offcpu: nothing that was recorded passes the filters, in neither file\n", stderr);
+  if (diff.stacks.empty()) std::fputs("offcpu: the filters leave nothing of either file\n", stderr);
   for (const std::string& file : flags.outputs.files) {
     if (IsPage(flags.outputs, file)) continue;
     const OutputFormat format = *FormatOfFile(flags.outputs, file);
@@ -135,22 +132,22 @@ ExitCode RunDiff(const DiffFlags& flags) {
 
 Verb DiffVerb() {
   auto flags = std::make_shared<DiffFlags>();
-  Verb verb = {.name = "diff", .help = "Show what grew and what shrank from one .pb.gz file to another"};
+  Verb verb = {.name = "diff", .help = "Show what grew and what shrank between two .pb.gz files"};
   verb.flags = {{"BEFORE", &flags->before, "The earlier recording, a .pb.gz file", "", {.is_required = true}},
                 {"AFTER", &flags->after, "The later one", "", {.is_required = true}}};
   AddFilterFlags(&flags->filter, &verb.flags);
-  AddOutputFlags("Waits for work: compare them as well, or only count them, as without it", &flags->outputs,
-                 &verb.flags, ".html, .folded, .json or .txt");
+  AddOutputFlags("Compare waits for work as well, or only count them (the default)", &flags->outputs, &verb.flags,
+                 ".html, .folded, .json or .txt");
   verb.footer =
-      "Stacks are compared by the names of their functions, and by what they had in a second, so that recordings "
-      "may differ in length. SHARE is the change in percent of all that there was before. -o takes .html (a page "
-      "for a browser), .folded (stack, before, after, as difffolded.pl writes it; what was before is scaled to the "
-      "length of AFTER), .json and .txt.\n"
+      "Stacks are compared by the names of their functions. Figures are per second, so recordings may differ in "
+      "length. SHARE is the change in percent of all the time before. -o takes .html (a page for a browser), .folded "
+      "(stack, before, after, like difffolded.pl; the values before are scaled to the length of AFTER), .json and "
+      ".txt.\n"
       "\n"
       "Examples:\n"
       "  offcpu diff old.pb.gz new.pb.gz                          what grew and what shrank\n"
-      "  offcpu diff old.pb.gz new.pb.gz --unit nginx --by cause  of one service, by what it waits for\n"
-      "  offcpu diff old.pb.gz new.pb.gz -o diff.html             a page: red where it grew, blue where it shrank\n"
+      "  offcpu diff old.pb.gz new.pb.gz --unit nginx --by cause  one service, by cause\n"
+      "  offcpu diff old.pb.gz new.pb.gz -o diff.html             a page: red grew, blue shrank\n"
       "  offcpu diff old.pb.gz new.pb.gz -o diff.folded           for flamegraph.pl\n"
       "\n"
       "Exit status: 0 done, 1 a file is damaged or the result cannot be written, 2 wrong usage.";

@@ -47,17 +47,17 @@ ExitCode RunDoctor(bool as_json) {
 
 Verb DoctorVerb() {
   auto as_json = std::make_shared<bool>(false);
-  Verb verb = {.name = "doctor", .help = "Say what this host offers a recording, and what to do about the rest"};
-  verb.flags = {{"--json", as_json.get(), "Write one JSON object, for scripts"}};
+  Verb verb = {.name = "doctor", .help = "Show what this host offers for recording, and what to do about the rest"};
+  verb.flags = {{"--json", as_json.get(), "Print one JSON object, for scripts"}};
   verb.footer =
-      "Each line is ok, limited (recording works, with a loss) or missing (nothing can be recorded). The programs "
-      "of a recording are really loaded, for a moment, and removed.\n"
+      "Each line is ok, limited (recording works, with a loss) or missing (nothing can be recorded). The BPF programs "
+      "of a recording are actually loaded for a moment, and then removed.\n"
       "\n"
       "Examples:\n"
-      "  offcpu doctor                                     on a new host, or as another user\n"
+      "  offcpu doctor                                     can this host record?\n"
       "  offcpu doctor --json | jq -e .can_record          for scripts\n"
       "\n"
-      "Exit status: 0 can record, 1 cannot, 2 wrong usage.";
+      "Exit status: 0 recording is possible, 1 it is not, 2 wrong usage.";
   verb.run = [as_json] { return RunDoctor(*as_json); };
   return verb;
 }

@@ -17,7 +17,7 @@ struct PathText {
 };
 
 PathText TextOf(const absl::StatusOr<KernelFeatures>& features) {
-  if (!features.ok()) return {"unknown", "not known: the kernel does not say what it offers"};
+  if (!features.ok()) return {"unknown", "unknown: the kernel does not say what it offers"};
   switch (UserStackPathOf(*features)) {
     case UserStackPath::kTaskWork:
       return {"task work", "copied by task work, when a thread returns to user mode"};
@@ -25,7 +25,7 @@ PathText TextOf(const absl::StatusOr<KernelFeatures>& features) {
       return {"at once", "copied at the switch, as far as they are in memory"};
     case UserStackPath::kWaitingOnly:
       return {"waiting only",
-              "none of waits that have ended (kernel stacks only); of threads that still wait, read live"};
+              "none for waits that have ended (kernel stacks only); read from outside for threads that still wait"};
   }
   return {};
 }

@@ -53,7 +53,7 @@ absl::StatusOr<NamedProfile> FetchProfile(const std::string& socket, const TimeS
 
 void TellSpan(const TimeSpan& asked, const NamedProfile& profile) {
   if (profile.duration_ns == 0) {
-    std::fputs("offcpu: no window has anything of this time (--since, --until)\n", stderr);
+    std::fputs("offcpu: no window lies in this time (--since, --until)\n", stderr);
   } else if (!asked.is_all()) {
     std::fprintf(stderr, "offcpu: whole windows, %s\n", SpanText(SpanOf(profile)).c_str());
   }
@@ -82,29 +82,30 @@ ExitCode RunDump(const DumpFlags& flags) {
 
 Verb DumpVerb() {
   auto flags = std::make_shared<DumpFlags>();
-  Verb verb = {.name = "dump", .help = "Show or write what the service, offcpud, has recorded"};
+  Verb verb = {.name = "dump", .help = "Show or write what the service (offcpud) has recorded"};
   AddTimeFlags("windows", &flags->time, &verb.flags);
   AddFilterFlags(&flags->filter, &verb.flags);
   verb.flags.push_back(SocketFlag(&flags->socket));
-  AddOutputFlags("Waits for work: show their stacks, or only count them, as without it", &flags->outputs, &verb.flags);
+  AddOutputFlags("Show the stacks of waits for work, or only count them (the default)", &flags->outputs, &verb.flags);
   verb.flags.push_back({"--symbols",
                         &flags->symbols,
-                        "Where to look for places in the source: in the files DIR/.build-id/xx/yyy.debug",
+                        "Look for source lines in the debug files DIR/.build-id/xx/yyy.debug",
                         "DIR",
                         {.shows_default = true}});
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
   verb.flags.push_back(VerboseFlag(&flags->outputs));
   verb.footer =
-      "The service keeps its recording in windows of a minute, or what its configuration says. A dump is of whole "
-      "windows; the running one is in it up to now. Without -o it prints tables. Root may ask, and members of the "
-      "service's group. Filters of one kind add up, those of different kinds narrow each other down.\n"
+      "The service keeps its recording in windows, of a minute by default. A dump consists of whole windows; the "
+      "running one is included up to now. Without -o it prints tables. Root and members of the service's group may "
+      "ask. With several filters of one kind, a wait has to pass one of them; with filters of different kinds, it has "
+      "to pass all kinds.\n"
       "\n"
       "Examples:\n"
       "  offcpu dump --since 5m                      the costliest processes and stacks of the last five minutes\n"
-      "  offcpu dump --since 14:05 --until 14:20 --unit nginx         a service, when it was slow\n"
+      "  offcpu dump --since 14:05 --until 14:20 --unit nginx         a service, while it was slow\n"
       "  offcpu dump -p 1234 -o waits.pb.gz          one process, for go tool pprof and offcpu report\n"
       "  offcpu dump --since 1h --until 30m -o a.json --comm 'nginx*'\n"
-      "  offcpu dump --cause lock --focus 'Cache::' --ignore '^pthread_cond'      locks in one class\n"
+      "  offcpu dump --cause lock --focus 'Cache::' --ignore '^pthread_cond'      the locks of one class\n"
       "\n"
       "Exit status: 0 done, 1 failed or no service, 2 wrong usage, 3 not allowed.";
   verb.run = [flags] { return RunDump(*flags); };

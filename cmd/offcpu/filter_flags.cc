@@ -75,7 +75,7 @@ absl::StatusOr<std::string> CausePattern(const std::string& text) {
     if (Letters(text) == Letters(name)) return name;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("no cause is called '", text, "': there are ", absl::StrJoin(names, ", ")));
+      absl::StrCat("no cause is called '", text, "'; the causes are ", absl::StrJoin(names, ", ")));
 }
 
 void AddLabels(RowLabel label, const std::vector<std::string>& patterns, std::string (*pattern_of)(const std::string&),
@@ -114,7 +114,7 @@ absl::Status AddPatterns(const std::string& flag, const std::vector<std::string>
 
 void AddOnlyFlag(FilterFlags* values, std::vector<Flag>* flags) {
   flags->push_back({"--only", &values->only,
-                    "Only rows with such a label, as in unit=nginx.service or cause=lock; * and ? stand for others",
+                    "Only waits whose label matches, as in unit=nginx.service or cause=lock; * and ? are wildcards",
                     "LABEL=PATTERN"});
 }
 
@@ -123,16 +123,15 @@ void AddFilterFlags(FilterFlags* values, std::vector<Flag>* flags) {
       flags->end(),
       {
           {"-p,--pid", &values->pids, "Only this process", "PID"},
-          {"--comm", &values->comms, "Only threads of this name; from here to --cause, * and ? stand for others",
-           "NAME"},
+          {"--comm", &values->comms, "Only threads of this name; from here to --cause, * and ? are wildcards", "NAME"},
           {"--container", &values->containers, "Only this container, by its id or the first digits of it", "ID"},
           {"--cgroup", &values->cgroups, "Only this control group (v2) and those below it", "PATH"},
-          {"--unit", &values->units, "Only this unit of systemd; nginx is nginx.service", "UNIT"},
-          {"--cause", &values->causes, "Only waits for this: mutex, sleep, network, ..., or a family of causes: lock",
-           "CAUSE"},
+          {"--unit", &values->units, "Only this systemd unit; nginx is nginx.service", "UNIT"},
+          {"--cause", &values->causes,
+           "Only waits with this cause (mutex, sleep, network, ...), or with one of this family (lock)", "CAUSE"},
           {"--focus", &values->focus,
-           "Only stacks with a function that this regular expression (of RE2) is found in, user or kernel", "REGEX"},
-          {"--ignore", &values->ignore, "No stacks with such a function", "REGEX"},
+           "Only stacks with a function (user or kernel) that this regular expression (RE2) matches", "REGEX"},
+          {"--ignore", &values->ignore, "Leave out stacks with such a function", "REGEX"},
       });
   AddOnlyFlag(values, flags);
 }

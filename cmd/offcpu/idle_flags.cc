@@ -10,7 +10,7 @@ void AddIdleFlags(const std::string& what, IdleFlags* values, std::vector<Flag>*
   flags->push_back({"--idle", &values->idle, what, "HOW", {.one_of = {"show", "count"}}});
   flags->push_back(
       {"--idle-patterns", &values->patterns,
-       "Name waits, and recognize those for work, by these patterns, too; waits that are stored are judged anew",
+       "Also use these patterns to name waits and to recognize waits for work; stored waits are matched again",
        "FILE"});
 }
 

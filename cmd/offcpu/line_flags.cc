@@ -7,7 +7,7 @@ namespace offcpu {
 void AddLineFlags(LineFlags* values, std::vector<Flag>* flags) {
   flags->push_back({"--no-inlines", &values->no_inlined, "Leave out functions that were inlined into others"});
   flags->push_back(
-      {"--no-lines", &values->none, "Names from symbols alone: no places in the source, and nothing that was inlined"});
+      {"--no-lines", &values->none, "Take names only from symbol tables: no source lines and no inlined functions"});
 }
 
 void ApplyLineFlags(const LineFlags& flags, NamedProfile* profile) {

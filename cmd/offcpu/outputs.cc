@@ -54,7 +54,7 @@ void WriteWhereTheRestIs(const OutputFlags& flags, const RowSums& profilers, boo
   std::vector<std::string> files;
   for (const std::string& file : flags.files) files.push_back(Printable(file));
   if (!files.empty()) sink(absl::StrCat("written       ", absl::StrJoin(files, ", "), "\n"));
-  if (is_short) sink("more          --verbose: all counters, and where unwind tables lack\n");
+  if (is_short) sink("more          --verbose: all counters, and which unwind tables are missing\n");
 }
 
 int stdout_error = 0;  // the first one of ToStdout and FlushStdout
@@ -66,7 +66,7 @@ absl::Status CheckPlace(const std::string& file, OutputFormat format) {
   if (IsStdout(file)) {
     const bool is_text = format != OutputFormat::kPprof && format != OutputFormat::kOtlp;
     if (is_text || isatty(STDOUT_FILENO) == 0) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(file, ": a terminal is no place for this format"));
+    return absl::InvalidArgumentError(absl::StrCat(file, ": this format is binary, and is not written to a terminal"));
   }
   std::error_code error;
   if (std::filesystem::is_directory(file, error))
@@ -95,45 +95,46 @@ void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Fl
   flags->insert(
       flags->end(),
       {
-          {"-o,--output", &values->files, absl::StrCat("Write the profile there: ", formats, ", by the suffix"),
+          {"-o,--output", &values->files, absl::StrCat("Write the profile to FILE: ", formats, ", by the suffix"),
            "FILE"},
           {"--format",
            &values->format,
-           "Of \"-\", the standard output, and of files whose suffix does not say it",
+           "The format of \"-\" (standard output), and of files whose suffix names none",
            "FORMAT",
            {.one_of = {"folded", "pb.gz", "txt", "json", "otlp", "html"}}},
           {"--value",
            &values->value,
-           "What .folded files hold and tables are sorted by: off_cpu, blocked, runnable or count, and of a\n"
-           "recording with --oncpu also cpu, samples or wall (the default there)",
+           "What .folded files hold and tables are sorted by: off_cpu (the default), blocked, runnable or\ncount; with "
+           "--oncpu also cpu, samples or wall (then the default)",
            "VALUE",
            {.one_of = RowValueNames(true)}},
           {"--by", &values->by,
-           "Print a table by process, command, thread, cause, syscall, container, unit, cgroup, pod, comm, kind,\n"
-           "wait, idle or another label of .json files; without it programs, or stacks of what is selected",
+           "Print a table by process, command, thread, cause, syscall, container, unit, cgroup, pod, comm, "
+           "kind,\nwait, idle or another label of .json files; by default by program, or the stacks of a selection",
            "LABEL"},
           {"--time-unit",
            &values->time_unit,
-           "Of the values in .folded files: us or ns",
+           "The unit of the values in .folded files: us or ns",
            "UNIT",
            {.one_of = {"us", "ns"}, .shows_default = true}},
           {"--frame-sources", &values->frame_sources,
-           "Say behind each user frame in .folded, .txt and the tables how it was found"},
+           "In .folded, .txt and the tables, show for each user frame how it was found"},
       });
   AddIdleFlags(idle, &values->idle, flags);
-  flags->push_back({"--lines", &values->lines.in_names,
-                    "Say behind each user frame in .folded, .txt and the tables where it is in its source"});
+  flags->push_back(
+      {"--lines", &values->lines.in_names, "In .folded, .txt and the tables, show the source line of each user frame"});
   AddLineFlags(&values->lines, flags);
 }
 
 Flag PerThreadFlag(OutputFlags* values) {
   return {"--per-thread", &values->per_thread,
-          "Keep the threads of a process apart; of a stored recording only if it was made with this option"};
+          "Keep the threads of a process apart; report and dump need a recording made with this option"};
 }
 
 Flag VerboseFlag(OutputFlags* values) {
-  return {"--verbose", &values->verbose,
-          "On a terminal: print all counters and which modules' unwind tables were used, as elsewhere"};
+  return {
+      "--verbose", &values->verbose,
+      "Also print on a terminal what is printed elsewhere: all counters, and which modules' unwind tables were used"};
 }
 
 bool WritesOtlp(const OutputFlags& flags) {
@@ -179,14 +180,14 @@ absl::Status CheckOutputs(const OutputFlags& flags) {
 absl::Status CheckValue(const OutputFlags& flags, bool has_samples) {
   if (has_samples || (flags.value != "cpu" && flags.value != "samples")) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--value ", flags.value, " is of a recording with samples of what runs: `--oncpu HZ` takes them"));
+      absl::StrCat("--value ", flags.value, " needs samples of what runs: record with `--oncpu HZ`"));
 }
 
 absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile) {
   const auto is_of_one = [](const NamedRow& row) { return row.tid != 0; };
   const bool has_threads = profile.rows.empty() || std::any_of(profile.rows.begin(), profile.rows.end(), is_of_one);
   if (!flags.per_thread || has_threads) return absl::OkStatus();
-  return absl::InvalidArgumentError("this recording does not keep threads apart: `offcpu record --per-thread` does");
+  return absl::InvalidArgumentError("this recording does not keep threads apart: record with `--per-thread`");
 }
 
 absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile, std::vector<std::string>* written) {

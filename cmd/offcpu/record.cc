@@ -195,7 +195,7 @@ absl::Status WriteResult(const RecordFlags& flags, const RecordPlan& plan, const
 // Waits for COMMAND, which may go on after the recording, and passes its exit status on.
 ExitCode StatusOfCommand(const RecordFlags& flags, Child* child) {
   if (!child->Ended()) {
-    std::fprintf(stderr, "offcpu: the recording has ended; waiting for %s (%d), Ctrl-C ends it\n",
+    std::fprintf(stderr, "offcpu: the recording has ended; waiting for %s (%d); Ctrl-C ends it\n",
                  Printable(flags.command[0]).c_str(), child->pid());
   }
   child->WaitForEnd();
@@ -243,24 +243,25 @@ Verb RecordVerb() {
   verb.flags = RecordFlagsOf(flags.get());
   verb.command = &flags->command;
   verb.footer =
-      "Without a selection the whole host is recorded. Selections of one kind add up, those of different kinds "
-      "narrow each other down. A COMMAND is recorded from its start, with all its children.\n"
+      "Without a selection, the whole host is recorded. With several selections of one kind, a thread has to match one "
+      "of them; with selections of different kinds, it has to match all kinds. A COMMAND is recorded from its start, "
+      "with all its children.\n"
       "\n"
       "Examples:\n"
       "  offcpu record 10                                  the whole host, 10 seconds\n"
-      "  offcpu record -p 1234 -o waits.folded 5           one process; flamegraph.pl reads the file\n"
+      "  offcpu record -p 1234 -o waits.folded 5           one process, for flamegraph.pl\n"
       "  offcpu record -p 1234 -o waits.pb.gz 5            for go tool pprof, and for offcpu report\n"
       "  offcpu record --comm 'nginx*' --min-wait 1ms 30   threads by name, waits of 1 ms and more\n"
-      "  offcpu record --state D --kernel-threads 10       what waits for disks, and who writes to them\n"
+      "  offcpu record --state D --kernel-threads 10       what waits for disks\n"
       "  offcpu record --container 3f5c0b1e2a77            a container, until Ctrl-C\n"
       "  offcpu record -o build.json -- make -j4           a command and its children\n"
       "  offcpu record --oncpu 99 -p 1234 10               waits and work: where the wall-clock time goes\n"
-      "  offcpu record --wakers -p 1234 -o waits.folded 5  who it waited for, behind \"--\" in each line\n"
+      "  offcpu record --wakers -p 1234 -o waits.folded 5  who ended the waits: after \"--\" in each line\n"
       "  offcpu record --ledger -p 1234 10                 does it all add up?\n"
       "\n"
       "Exit status: 0 recorded, 1 failed, 2 wrong usage, 3 missing capability or kernel support, 126 COMMAND "
-      "cannot be run, 127 COMMAND not found; after a recording with a COMMAND, COMMAND's own, or 128 and the number of "
-      "the signal that has ended it.";
+      "cannot be run, 127 COMMAND not found. After a recording with a COMMAND, it is COMMAND's own exit status, or 128 "
+      "plus the number of the signal that ended it.";
   verb.run = [flags] { return RunRecord(*flags); };
   return verb;
 }

@@ -27,8 +27,7 @@ constexpr int kMaxOnCpuHz = 1000;
 // Nothing would be recorded of a kernel thread that is named, and nothing be said.
 absl::Status CheckIsRecorded(pid_t id, const RecordFlags& flags) {
   if (flags.kernel_threads || !IsKernelThread(id)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(id, " is a kernel thread: `offcpu record --kernel-threads` records those"));
+  return absl::InvalidArgumentError(absl::StrCat(id, " is a kernel thread: record it with `--kernel-threads`"));
 }
 
 absl::Status SetSample(const RecordFlags& flags, RecordConfig* config) {
@@ -77,7 +76,7 @@ absl::Status SetFilters(const RecordFlags& flags, RecordConfig* config) {
   const absl::StatusOr<uint64_t> max_wait = ParseDuration(flags.max_wait);
   if (!max_wait.ok()) return max_wait.status();
   if (*max_wait != 0 && *max_wait < *min_wait) {
-    return absl::InvalidArgumentError("no wait is longer than --min-wait and shorter than --max-wait");
+    return absl::InvalidArgumentError("--max-wait is shorter than --min-wait: no wait would be recorded");
   }
   config->min_wait_ns = *min_wait;
   config->max_wait_ns = *max_wait;
@@ -94,55 +93,54 @@ std::vector<Flag> RecordFlagsOf(RecordFlags* values) {
       {"-t,--tid", &values->tids, "Record this thread", "TID"},
       {"--cgroup", &values->cgroups, "Record the processes of this cgroup (v2) and those below it", "PATH"},
       {"--container", &values->containers, "Record this container, by its id or the first 8 digits of it", "ID"},
-      {"--comm", &values->comms, "Record threads with such a name; * and ? stand for others", "GLOB"},
+      {"--comm", &values->comms, "Record threads whose name matches; * and ? are wildcards", "GLOB"},
       {"--uid", &values->uids, "Record threads of this user, by number or name", "USER"},
       {"--kernel-threads", &values->kernel_threads, "Record the kernel's own threads too"},
       {"--min-wait", &values->min_wait, "Leave out shorter waits, such as 50us or 1ms", "TIME"},
       {"--max-wait", &values->max_wait, "Leave out longer waits", "TIME"},
       {"--state",
        &values->states,
-       "Only waits that were left for: sleeping (S), disk (D), stopped (T), preempted (R) or yielded (Y)",
+       "Record only waits of this kind: sleeping (S), disk (D), stopped (T), preempted or throttled (R), yielded (Y)",
        "STATE",
        {.separator = ','}},
       {"--sample",
        &values->sample,
-       "Of shorter waits record a sample that adds up to the same time; 0 records every wait; auto does, too, as long "
-       "as that keeps --cpu-budget",
+       "Record only a sample of shorter waits, which stands for all of them; 0 records every wait; auto does so while "
+       "that stays within --cpu-budget",
        "TIME",
        {.shows_default = true}},
       {"--cpu-budget",
        &values->cpu_budget,
-       "What recording waits may cost, of all CPUs: if it costs more, short waits of the users who cost most are "
-       "sampled; not with --sample TIME",
+       "How much of all CPUs recording may cost: above that, short waits of the users who cost most are sampled; only "
+       "with --sample auto",
        "PERCENT",
        {.shows_default = true}},
       {"--unwind",
        &values->unwind,
-       "Where the rules for walking user stacks come from, first choice first",
+       "The sources of unwind rows for user stacks, first choice first",
        "SOURCES",
        {.shows_default = true}},
       {"--max-frames",
        &values->max_frames,
-       "Of deeper user stacks, keep the innermost and the outermost frames, so many together",
+       "Keep this many frames of a user stack: of a deeper one, the innermost and the outermost",
        "FRAMES",
        {.min = kLeastMaxFrames, .max = kMostMaxFrames, .shows_default = true}},
       {"--ledger", &values->ledger,
-       "Account for all the time of every thread: on a CPU, stolen from it there, blocked, runnable, and lost"},
-      {"--wakers", &values->wakers,
-       "Tell who ended each wait: the stacks of the thread that woke the waiting one, or of the interrupt"},
+       "Account for all the time of every thread: on a CPU, stolen, blocked, runnable, and lost"},
+      {"--wakers", &values->wakers, "Record who ended each wait: a thread or an interrupt, with its stacks"},
       {"--oncpu",
        &values->oncpu_hz,
-       "Sample what runs, too, so often a second and CPU: the profile has all of the wall-clock time",
+       "Also sample what runs, this many times a second on each CPU: the profile then has all wall-clock time",
        "HZ",
        {.min = 1, .max = kMaxOnCpuHz}},
   };
-  AddOutputFlags("Waits for work, and threads that sleep throughout: show their stacks, or only count them",
+  AddOutputFlags("Show the stacks of waits for work and of threads that sleep throughout, or only count them",
                  &values->outputs, &flags);
   flags.push_back(PerThreadFlag(&values->outputs));
   flags.push_back(VerboseFlag(&values->outputs));
   AddOnlyFlag(&values->filter, &flags);
   flags.push_back(
-      {"SECONDS", &values->seconds, "How long; without it until Ctrl-C, or until the end of what is recorded"});
+      {"SECONDS", &values->seconds, "How long to record; by default until Ctrl-C, or until what is recorded ends"});
   return flags;
 }
 
@@ -211,7 +209,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {
 absl::StatusOr<uint64_t> RecordLength(const RecordFlags& flags) {
   if (flags.seconds.empty()) return 0;
   absl::StatusOr<uint64_t> length = ParseDuration(flags.seconds, "s");
-  if (length.ok() && *length == 0) return absl::InvalidArgumentError("a recording of 0 seconds records nothing");
+  if (length.ok() && *length == 0) return absl::InvalidArgumentError("SECONDS is 0: nothing would be recorded");
   return length;
 }
 

@@ -44,11 +44,12 @@ absl::StatusOr<NamedProfile> ReadFiles(const ReportFlags& flags, const TimeSpan&
     if (!is_taken) continue;
     if (!sums.Add(*profile)) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          file, " and the files before it hold more than can be added up, 292 years of waits: give fewer of them"));
+          file,
+          " and the files before it have more than 292 years of waits, which is too much to add up: give fewer files"));
     }
     taken.push_back(*std::move(profile));
   }
-  if (taken.empty()) return absl::NotFoundError("no file has anything of this time (--since, --until)");
+  if (taken.empty()) return absl::NotFoundError("no file lies in this time (--since, --until)");
   return MergeNamedProfiles(std::move(taken));
 }
 
@@ -73,29 +74,26 @@ ExitCode RunReport(const ReportFlags& flags) {
 
 Verb ReportVerb() {
   auto flags = std::make_shared<ReportFlags>();
-  Verb verb = {.name = "report", .help = "Show recorded .pb.gz files, or write them in another form"};
-  verb.flags = {{"FILE",
-                 &flags->files,
-                 "What record or dump wrote to a file ending in .pb.gz; several are added up",
-                 "",
-                 {.is_required = true}}};
+  Verb verb = {.name = "report", .help = "Show recorded .pb.gz files, or write them in another format"};
+  verb.flags = {
+      {"FILE", &flags->files, "A .pb.gz file of record or dump; several are added up", "", {.is_required = true}}};
   AddTimeFlags("files", &flags->time, &verb.flags);
   AddFilterFlags(&flags->filter, &verb.flags);
-  AddOutputFlags("Waits for work: show their stacks, or only count them, as without it", &flags->outputs, &verb.flags);
+  AddOutputFlags("Show the stacks of waits for work, or only count them (the default)", &flags->outputs, &verb.flags);
   verb.flags.push_back({"--symbols", &flags->symbols,
-                        "Name frames that have no place in the source by the files DIR/.build-id/xx/yyy.debug", "DIR"});
+                        "Name frames without a source line by the debug files DIR/.build-id/xx/yyy.debug", "DIR"});
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
   verb.flags.push_back(VerboseFlag(&flags->outputs));
   verb.footer =
       "Without -o it prints the 20 costliest processes and the 10 costliest stacks; a .txt file has 20 of each, "
-      "the other forms have them all. No root is needed, nor the machine of the recording. Filters of one kind add "
-      "up, those of different kinds narrow each other down.\n"
+      "other formats have all. It needs neither root nor the machine of the recording. With several filters of one "
+      "kind, a wait has to pass one of them; with filters of different kinds, it has to pass all kinds.\n"
       "\n"
       "Examples:\n"
       "  offcpu report waits.pb.gz                                    the costliest processes and stacks\n"
       "  offcpu report waits.pb.gz --by cause --unit nginx            what a service waits for\n"
       "  offcpu report waits.pb.gz --focus 'Cache::' --ignore '^epoll_'      waits below some functions\n"
-      "  offcpu report hour/*.pb.gz --since 14:05 --until 14:20       of the files of some hours, some minutes\n"
+      "  offcpu report hour/*.pb.gz --since 14:05 --until 14:20       some minutes out of many files\n"
       "  offcpu report waits.pb.gz --symbols /srv/debug -o waits.html       names that the host did not have\n"
       "  offcpu report waits.pb.gz -o waits.folded --time-unit ns     for flame graph tools\n"
       "\n"

@@ -90,26 +90,27 @@ ExitCode RunSFrame(const SFrameFlags& flags) {
 
 Verb SFrameVerb() {
   auto flags = std::make_shared<SFrameFlags>();
-  Verb verb = {.name = "sframe", .help = "Say which objects SFrame tables describe, and how much of them"};
+  Verb verb = {.name = "sframe", .help = "Show which SFrame tables programs and libraries have"};
   verb.flags = {
       {"OBJECT",
        &flags->objects,
-       "A program or library, or the number of a process: all that it has mapped",
+       "A program, a library, or a pid: everything that the process has mapped",
        "FILE|PID",
        {.is_required = true}},
-      {"--dump", &flags->dump, "Write every function and row of the tables, too"},
-      {"--json", &flags->as_json, "Write one JSON array, for scripts", "", {.excludes = "--dump"}},
+      {"--dump", &flags->dump, "Also print every function and every unwind row"},
+      {"--json", &flags->as_json, "Print one JSON array, for scripts", "", {.excludes = "--dump"}},
   };
   verb.footer =
-      "Of a table of Version 3: its functions, their rows, and the share of the executable bytes that it "
-      "describes. Older versions are recognized and not read. Code without SFrame is walked by .eh_frame.\n"
+      "For a table of Version 3, it shows the number of functions and unwind rows, and the share of the executable "
+      "bytes that the table describes. Older versions are recognized, but not read. Code without SFrame is walked by "
+      ".eh_frame.\n"
       "\n"
       "Examples:\n"
       "  offcpu sframe 1234                                what a process has mapped\n"
       "  offcpu sframe --dump /usr/bin/true                every row; a file called 12 is ./12\n"
       "  offcpu sframe --json 1234 | jq '.[] | select(.sframe == \"none\") | .path'\n"
       "\n"
-      "Exit status: 0 said, 1 failed, or said of some of the objects only, 2 wrong usage or no such object, 3 "
+      "Exit status: 0 shown, 1 failed, or some of the objects could not be read, 2 wrong usage or no such object, 3 "
       "missing capability.";
   verb.run = [flags] { return RunSFrame(*flags); };
   return verb;

@@ -66,25 +66,25 @@ Verb StacksVerb() {
   auto flags = std::make_shared<StacksFlags>();
   Verb verb = {.name = "stacks", .help = "Show where every thread of a process stands now"};
   verb.flags = {
-      {"PID", &flags->pid, "The process", "", {.is_required = true}},
+      {"PID", &flags->pid, "The pid of the process", "", {.is_required = true}},
       {"--unwind",
        &flags->unwind,
-       "Where the rules for walking user stacks come from, first choice first",
+       "The sources of unwind rows for user stacks, first choice first",
        "SOURCES",
        {.shows_default = true}},
-      {"--json", &flags->as_json, "Write one JSON object, for scripts"},
+      {"--json", &flags->as_json, "Print one JSON object, for scripts"},
       SocketFlag(&flags->socket),
   };
   AddLineFlags(&flags->lines, &verb.flags);
   verb.footer =
-      "No thread is stopped. A stack is shown only if its thread has not run while it was read; one that runs all "
-      "the time has none, which is said in its place. The service, offcpud, is asked where it runs: root may ask, "
-      "and members of its group. Where it does not, this needs root. Threads that wait alike are one entry.\n"
+      "No thread is stopped. A stack is shown only if its thread has not run while it was read. A thread that runs all "
+      "the time has no stack, and the output says so. Threads with the same state and functions are one entry. If the "
+      "service (offcpud) runs, this asks it: root and members of its group may. Otherwise this needs root.\n"
       "\n"
       "Examples:\n"
       "  offcpu stacks 1234                                what a process that hangs waits for\n"
       "  offcpu stacks --json 1234 | jq '.threads[].comm'  for scripts\n"
-      "  offcpu stacks --unwind=sframe 1234                how far SFrame tables alone lead\n"
+      "  offcpu stacks --unwind=sframe 1234                how far SFrame tables alone get\n"
       "\n"
       "Exit status: 0 shown, 1 failed, 2 wrong usage or no such process, 3 missing capability or kernel support.";
   verb.run = [flags] { return RunStacks(*flags); };

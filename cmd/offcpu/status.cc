@@ -30,20 +30,20 @@ ExitCode RunStatus(const StatusFlags& flags) {
 
 Verb StatusVerb() {
   auto flags = std::make_shared<StatusFlags>();
-  Verb verb = {.name = "status", .help = "Show how the service, offcpud, is doing"};
-  verb.flags = {{"--json", &flags->as_json, "Write one JSON object, for scripts"},
-                {"--health", &flags->health, "Only say whether it is well: ok, or why not"},
+  Verb verb = {.name = "status", .help = "Show how the service (offcpud) is doing"};
+  verb.flags = {{"--json", &flags->as_json, "Print one JSON object, for scripts"},
+                {"--health", &flags->health, "Print only ok, or why the service is not healthy"},
                 SocketFlag(&flags->socket)};
   verb.footer =
-      "What it holds, what it has lost and why, and what it costs. Root may ask, and members of the service's "
-      "group.\n"
+      "It shows what the service holds, what it has lost and why, and what it costs. Root and members of the service's "
+      "group may ask.\n"
       "\n"
       "Examples:\n"
       "  offcpu status\n"
       "  offcpu status --json | jq .memory_bytes\n"
       "  offcpu status --health || echo restart it\n"
       "\n"
-      "Exit status: 0 done, 1 failed, no service, or not well, 2 wrong usage, 3 not allowed.";
+      "Exit status: 0 done, 1 failed, no service, or not healthy, 2 wrong usage, 3 not allowed.";
   verb.run = [flags] { return RunStatus(*flags); };
   return verb;
 }

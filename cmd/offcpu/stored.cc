@@ -14,12 +14,11 @@
 namespace offcpu {
 
 absl::StatusOr<NamedProfile> ReadStored(const std::string& file, const IdleFlags& flags, const IdlePatterns& idle) {
-  if (file == "-")
-    return absl::InvalidArgumentError("files are read, not the standard input: give the name of a .pb.gz");
+  if (file == "-") return absl::InvalidArgumentError("cannot read the standard input: name a .pb.gz file");
   const absl::StatusOr<OutputFormat> format = FormatOf(file);
   if (format.ok() && *format != OutputFormat::kPprof) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, ": only .pb.gz files can be read again, which hold all of a recording"));
+        absl::StrCat(file, ": only .pb.gz files, which hold the whole recording, can be read again"));
   }
   absl::StatusOr<NamedProfile> profile = ReadPprofFile(file);
   if (profile.ok()) MarkStoredIdle(flags, idle, &*profile);
@@ -29,7 +28,7 @@ absl::StatusOr<NamedProfile> ReadStored(const std::string& file, const IdleFlags
 void KeepWanted(const ProfileFilter& filter, NamedProfile* profile) {
   KeepRows(filter, profile);
   if (profile->rows.empty() && !filter.is_everything() && profile->duration_ns != 0)
-    std::fputs("offcpu: nothing that was recorded passes the filters\n", stderr);
+    std::fputs("offcpu: the filters leave nothing of the recording\n", stderr);
 }
 
 absl::Status ShowStored(const OutputFlags& flags, NamedProfile profile, bool is_whole) {

@@ -28,10 +28,10 @@ void AddTimeFlags(const std::string& what, TimeFlags* values, std::vector<Flag>*
   flags->push_back(
       {"--since", &values->since,
        "Leave out " + what +
-           " that ended before, and take the others whole. TIME is a time of day (14:05),\n"
-           "a date (2026-01-31, 2026-01-31T14:05, with Z or an offset, or in local time) or how long ago (10m)",
+           " that ended before TIME: how long ago (10m), a time of day (14:05) or a date "
+           "(2026-01-31,\n2026-01-31T14:05), in local time or with Z or an offset. All others are taken whole",
        "TIME"});
-  flags->push_back({"--until", &values->until, "Leave out " + what + " that began later", "TIME"});
+  flags->push_back({"--until", &values->until, "Leave out " + what + " that began at TIME or later", "TIME"});
 }
 
 absl::StatusOr<TimeSpan> SpanOf(const TimeFlags& flags, uint64_t now_unix_ns) {
@@ -41,7 +41,7 @@ absl::StatusOr<TimeSpan> SpanOf(const TimeFlags& flags, uint64_t now_unix_ns) {
   if (!until.ok()) return until.status();
   if (*until != 0 && *since >= *until) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--since is not before --until, ", FormatMoment(*until), ": it is ", FormatMoment(*since)));
+        absl::StrCat("--since must be before --until, ", FormatMoment(*until), ": it is ", FormatMoment(*since)));
   }
   return TimeSpan{.since_unix_ns = *since, .until_unix_ns = *until};
 }
@@ -60,7 +60,7 @@ std::string YesterdayText(const TimeFlags& flags, uint64_t now_unix_ns) {
     const bool is_time_of_day = value->find(':') != std::string::npos && value->find('-') == std::string::npos;
     const absl::StatusOr<uint64_t> moment = MomentOf(flag, *value, now_unix_ns);
     if (!is_time_of_day || !moment.ok() || FormatMoment(*moment).starts_with(today)) continue;
-    absl::StrAppend(&text, "offcpu: ", flag, " ", *value, " has not come today: taken as yesterday's, ",
+    absl::StrAppend(&text, "offcpu: ", flag, " ", *value, " is still to come today: taken as yesterday's, ",
                     FormatMoment(*moment), "\n");
   }
   return text;

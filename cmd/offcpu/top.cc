@@ -53,7 +53,8 @@ struct TopFlags {
 absl::StatusOr<std::chrono::nanoseconds> IntervalOf(const TopFlags& flags) {
   const absl::StatusOr<uint64_t> ns = ParseDuration(flags.interval, "s");
   if (!ns.ok()) return ns.status();
-  if (*ns < kMinIntervalNs || *ns > kMaxIntervalNs) return absl::InvalidArgumentError("--interval is from 100ms to 1h");
+  if (*ns < kMinIntervalNs || *ns > kMaxIntervalNs)
+    return absl::InvalidArgumentError("--interval must be from 100ms to 1h");
   return std::chrono::nanoseconds(*ns);
 }
 
@@ -235,34 +236,36 @@ Verb TopVerb() {
   verb.flags = {
       {"--interval",
        &flags->interval,
-       "From one refresh to the next, from 100ms to 1h",
+       "The time from one refresh to the next, from 100ms to 1h",
        "TIME",
        {.shows_default = true}},
-      {"-n,--count", &flags->count, "Refresh so often, then end; without it until q or Ctrl-C", "COUNT", {.min = 1}},
+      {"-n,--count",
+       &flags->count,
+       "Refresh this many times, then end; by default until q or Ctrl-C",
+       "COUNT",
+       {.min = 1}},
       {"-p,--pid", &flags->selection.pids, "Only this process", "PID"},
-      {"--comm", &flags->selection.comms, "Only threads of this name, in which * and ? stand for others", "GLOB"},
+      {"--comm", &flags->selection.comms, "Only threads whose name matches; * and ? are wildcards", "GLOB"},
       {"--value",
        &flags->value,
-       "What comes first: off_cpu, blocked, runnable or count",
+       "What to sort by: off_cpu, blocked, runnable or count",
        "VALUE",
        {.one_of = RowValueNames(false), .shows_default = true}},
-      {"--json", &flags->as_json, "Write one JSON object a refresh, each on a line, for scripts"},
+      {"--json", &flags->as_json, "Print one JSON object on a line for each refresh, for scripts"},
   };
-  AddIdleFlags("Waits for work: show them, or only count them, as without it", &flags->idle, &verb.flags);
+  AddIdleFlags("Show waits for work, or only count them (the default)", &flags->idle, &verb.flags);
   verb.flags.push_back(SocketFlag(&flags->socket));
   verb.footer =
-      "Times are per second of the interval, and of all threads of a program together. Processes of one program "
-      "are one line, and so are threads whose names differ in a number; with --json each is apart. A stack is shown "
-      "from the innermost function of the program itself outwards, then the function of the kernel that it waited in. "
-      "The "
-      "service, offcpud, is asked where it runs: root may ask, and members of its group. Where it does not, this "
-      "records by itself, as root. Elsewhere than on a terminal each refresh is a block of text with the first 20 "
-      "of each.\n"
+      "Times are per second of the interval, summed over all threads of a program. Processes of one program are one "
+      "line, and so are threads whose names differ only in a number; --json keeps them apart. A stack is shown from "
+      "the innermost function of the program itself outwards, then the kernel function in which it waited. If the "
+      "service (offcpud) runs, this asks it: root and members of its group may. Otherwise this records by itself, and "
+      "needs root. If the output is not a terminal, each refresh is a block of text with the first 20 of each.\n"
       "\n"
-      "Keys: arrows, j and k, Page Up and Down, Home and End select a process, whose stacks are shown; Tab or "
-      "Enter go to the stacks, of which the selected one is shown whole; Esc goes back. o, b, r and c sort by the "
-      "time off the CPU, blocked, runnable, and by the number of waits. / filters by what is typed: a part of a "
-      "name of a process, thread, function or cause. Space or p pauses. ? shows the keys. q quits.\n"
+      "Keys: arrows, j, k, Page Up, Page Down, Home and End select a process: only its stacks are shown. Tab or Enter "
+      "go to the stacks, and select one: it is shown whole. Esc goes back. o, b, r and c sort by the time off the CPU, "
+      "blocked or runnable, or by the number of waits. / filters by a part of the name of a process, thread or "
+      "function, or of a cause. Space or p pauses. ? shows the keys. q quits.\n"
       "\n"
       "Examples:\n"
       "  offcpu top                                     the whole host, every 2 seconds; q quits\n"

@@ -146,14 +146,14 @@ int main(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 2);  // each keeps what it has had at its worst moment
 
   Flags flags;
-  CLI::App app("Records where threads wait off the CPU, always; offcpu dump and status read it.", "offcpud");
+  CLI::App app("Records around the clock where threads wait off the CPU.", "offcpud");
   app.set_version_flag("--version", "offcpud " OFFCPU_VERSION);
-  app.add_option("--config", flags.config, absl::StrCat("Without it ", kConfigPath, ", if there"))->type_name("FILE");
-  app.add_flag("--check-config", flags.check_config, "Say what is wrong with the configuration, and exit");
-  app.add_flag("--print-config", flags.print_config, "Print all of the configuration, and exit");
+  app.add_option("--config", flags.config, absl::StrCat("Default: ", kConfigPath, ", if there"))->type_name("FILE");
+  app.add_flag("--check-config", flags.check_config, "Only print the errors of the configuration");
+  app.add_flag("--print-config", flags.print_config, "Print the configuration with all defaults");
   app.footer(
-      "SIGHUP reads the configuration again; a wrong one is not taken. SIGTERM ends\n"
-      "the service.\n"
+      "SIGHUP reloads the configuration; if it has errors, the old one stays in effect.\n"
+      "SIGTERM ends the service.\n"
       "\n"
       "Example:\n"
       "  offcpud --config ./offcpud.toml --check-config\n"

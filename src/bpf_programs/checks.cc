@@ -41,37 +41,37 @@ Check CheckPidNamespace(PidNamespace pids) {
   Question question = {.name = "pid namespace",
                        .lost = "processes outside of this container",
                        .advice =
-                           "to record these too, run it on the host, or in a container that shares the host's "
-                           "pids (--pid=host)"};
+                           "to record those too, run it on the host, or in a container that shares the host's pid "
+                           "namespace (--pid=host)"};
   switch (pids) {
     case PidNamespace::kHost:
       return Answer(std::move(question), true, "the host's");
     case PidNamespace::kOwn:
-      return Answer(std::move(question), false, "one of its own");
+      return Answer(std::move(question), false, "the container's own");
     case PidNamespace::kOtherProc:
       break;
   }
   question.without = Verdict::kMissing;
-  question.lost = "nothing can be recorded: /proc has other numbers for processes than the kernel has here";
+  question.lost = "nothing can be recorded: /proc shows pids of another pid namespace";
   question.advice = "mount -t proc proc /proc";
   return Answer(std::move(question), false, "not that of /proc");
 }
 
 void AddProcessChecks(const ProcessContext& process, std::vector<Check>& checks) {
   checks.push_back(CheckPidNamespace(process.pids));
-  checks.push_back(Answer({.name = "user namespace",
-                           .without = Verdict::kMissing,
-                           .lost = "nothing can be recorded: root of a container with users of its own may load no "
-                                   "BPF programs, whatever its capabilities",
-                           .advice = "run it on the host, or in a container without a user namespace of its own"},
-                          process.host_users, process.host_users ? "the host's" : "one of its own"));
+  checks.push_back(Answer(
+      {.name = "user namespace",
+       .without = Verdict::kMissing,
+       .lost = "nothing can be recorded: root in a user namespace may not load BPF programs, whatever its capabilities",
+       .advice = "run it on the host, or in a container without its own user namespace"},
+      process.host_users, process.host_users ? "the host's" : "the container's own"));
   for (const NeededCapability& needed : kNeededCapabilities) {
     const bool held = process.Has(needed.number);
     checks.push_back(Answer({.name = needed.name,
                              .without = Verdict::kMissing,
-                             .lost = absl::StrCat("nothing can be recorded: it allows ", needed.purpose),
+                             .lost = absl::StrCat("nothing can be recorded: needed for ", needed.purpose),
                              .advice = absl::StrCat("run it as root, or grant the program ", needed.name,
-                                                    "; in a container, add it to those of the container")},
+                                                    "; in a container, add it to the container's capabilities")},
                             held, held ? "held" : "not held"));
   }
   const bool opens = process.Has(CAP_DAC_READ_SEARCH) && process.Has(CAP_CHECKPOINT_RESTORE);
@@ -86,8 +86,8 @@ Check CheckLoad(const absl::Status& load) {
   return Answer({.name = "loading the programs",
                  .without = Verdict::kMissing,
                  .lost = kNoRecording,
-                 .advice = "see what else is missing here; if nothing is, kernel lockdown or a security module may "
-                           "forbid it, and the kernel log says so"},
+                 .advice = "see what else is missing; if nothing is, kernel lockdown or a security module may forbid "
+                           "it: see the kernel log"},
                 load.ok(), load.ok() ? "loaded, attached and removed" : std::string(load.message()));
 }
 
@@ -113,18 +113,17 @@ Check CheckTaskWork(const KernelFeatures& features) {
   const std::string found = absl::StrCat("takes ", features.task_work_arguments, " arguments");
   if (!features.real_time) return Answer(std::move(question), true, found);
   question.advice = "a kernel without PREEMPT_RT";
-  return Answer(std::move(question), false, "may come too late on a real-time kernel: not used");
+  return Answer(std::move(question), false, "runs too late on a real-time kernel: not used");
 }
 
 void AddFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
-  checks.push_back(
-      Feature({.name = "sched_exit_tp",
-               .lost = "user stacks are found when a thread leaves the CPU: pages of them that are not in memory are "
-                       "missing, and waits that are left out later have cost as much as others",
-               .advice = "Linux 6.16 or later"},
-              features.exit_tp));
+  checks.push_back(Feature({.name = "sched_exit_tp",
+                            .lost = "user stacks are taken when a thread leaves the CPU: pages that are not in memory "
+                                    "are missing, and waits that are left out later cost as much as others",
+                            .advice = "Linux 6.16 or later"},
+                           features.exit_tp));
   checks.push_back(Feature({.name = "scheduler's clock",
-                            .lost = "waits are measured with the recorder's own time in them",
+                            .lost = "waits include the recorder's own time",
                             .advice = "a kernel built with CONFIG_FAIR_GROUP_SCHED=y"},
                            features.rq_clock));
   checks.push_back(Answer({.name = "reads of user memory",
@@ -135,7 +134,7 @@ void AddFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
   checks.push_back(Feature({.name = "tree of mappings",
                             .lost = "user stacks cheap enough for short waits; stacks of processes that map or unmap "
                                     "code while they are recorded, or end soon",
-                            .advice = "a version of this program that knows this kernel"},
+                            .advice = "a version of offcpu that knows this kernel"},
                            features.mm_tree));
 }
 
@@ -149,7 +148,7 @@ Check CheckKernelNames(const HostFacts& facts) {
   if (facts.features->ranges.schedule.begin != 0) return Answer(std::move(question), true, "/proc/kallsyms");
   if (facts.kptr_restrict >= 2) {
     question.advice = "set kernel.kptr_restrict to 1 or 0 with sysctl";
-    return Answer(std::move(question), false, "/proc/kallsyms hides addresses from everybody");
+    return Answer(std::move(question), false, "/proc/kallsyms hides addresses from all processes");
   }
   question.advice = "run it as root, or grant CAP_SYSLOG";
   return Answer(std::move(question), false, "/proc/kallsyms hides addresses from this process");
@@ -158,11 +157,11 @@ Check CheckKernelNames(const HostFacts& facts) {
 // Where they are is a kernel symbol.
 void AddUnwindTables(const KernelFeatures& features, std::vector<Check>& checks) {
   if (features.ranges.schedule.begin == 0) return;
-  checks.push_back(Feature({.name = "kernel's unwind tables",
-                            .lost = "cheap kernel stacks: the kernel is asked for each, and each context switch costs "
-                                    "more",
-                            .advice = "Linux 6.4 or later, built with CONFIG_UNWINDER_ORC=y"},
-                           features.orc));
+  checks.push_back(
+      Feature({.name = "kernel's unwind tables",
+               .lost = "cheap kernel stacks: the kernel walks each of them, and each context switch costs more",
+               .advice = "Linux 6.4 or later, built with CONFIG_UNWINDER_ORC=y"},
+              features.orc));
 }
 
 Check CheckCgroups(const std::string& mount) {

@@ -16,7 +16,7 @@ absl::StatusOr<wire_glob> CompileGlob(std::string_view pattern) {
     }
     if (state >= 1u << (WIRE_COMM_BYTES - 1)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("no thread's name is like '", std::string(pattern), "': they have at most 15 characters"));
+          absl::StrCat("no thread name can match '", std::string(pattern), "': names have at most 15 characters"));
     }
     if (c == '?') {
       for (uint32_t& symbol : glob.symbol) symbol |= state;
@@ -25,7 +25,7 @@ absl::StatusOr<wire_glob> CompileGlob(std::string_view pattern) {
     }
     state <<= 1;
   }
-  if (pattern.empty()) return absl::InvalidArgumentError("the pattern of a thread's name is empty");
+  if (pattern.empty()) return absl::InvalidArgumentError("the pattern for thread names is empty");
   glob.accept = state;
   return glob;
 }

@@ -152,12 +152,12 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   const OwnedBtf types(btf__load_vmlinux_btf());
   if (types == nullptr) {
     return absl::FailedPreconditionError(
-        "this kernel gives no type information (/sys/kernel/btf/vmlinux is missing or empty): it needs "
+        "this kernel has no type information (/sys/kernel/btf/vmlinux is missing or empty): it needs "
         "CONFIG_DEBUG_INFO_BTF=y");
   }
   if (!HasMember(types.get(), "sched_info", "run_delay")) {
     return absl::FailedPreconditionError(
-        "this kernel does not tell how long threads wait for a CPU: it needs CONFIG_SCHEDSTATS=y or "
+        "this kernel does not count how long threads wait for a CPU: it needs CONFIG_SCHEDSTATS=y or "
         "CONFIG_TASK_DELAY_ACCT=y");
   }
   KernelFeatures features;

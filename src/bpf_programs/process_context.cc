@@ -65,12 +65,12 @@ absl::Status CheckProcessContext() {
   const ProcessContext context = ReadProcessContext();
   if (context.pids == PidNamespace::kOtherProc) {
     return absl::FailedPreconditionError(
-        "/proc is not that of this pid namespace: mount it with `mount -t proc proc /proc`");
+        "/proc belongs to another pid namespace: mount this one's with `mount -t proc proc /proc`");
   }
   if (!context.host_users) {
     return absl::PermissionDeniedError(
-        "this is a user namespace, whose root may load no BPF programs: run it on the host, or in a container that "
-        "shares the host's users");
+        "root in this user namespace may not load BPF programs: run it on the host, or in a container that shares the "
+        "host's user namespace");
   }
   std::vector<std::string> missing;
   for (const NeededCapability& needed : kNeededCapabilities) {

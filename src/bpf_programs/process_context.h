@@ -35,8 +35,8 @@ struct NeededCapability {
 };
 inline constexpr NeededCapability kNeededCapabilities[] = {
     {CAP_BPF, "CAP_BPF", "loading BPF programs"},
-    {CAP_PERFMON, "CAP_PERFMON", "BPF programs that look at the scheduler"},
-    {CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "reading what is mapped in other processes"},
+    {CAP_PERFMON, "CAP_PERFMON", "BPF programs that watch the scheduler"},
+    {CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "reading the memory of other processes"},
 };
 
 ProcessContext ReadProcessContext();

@@ -157,7 +157,7 @@ struct Programs::Impl {
     if (bpf.config->own_pids == 0) return absl::OkStatus();
     auto run = BpfOptions<bpf_test_run_opts>();
     const int error = -bpf_prog_test_run_opts(bpf_program__fd(bpf.programs.learn_namespace), &run);
-    return error == 0 && run.retval == 1 ? absl::OkStatus() : ErrnoStatus("cannot learn the pid namespace", error);
+    return error == 0 && run.retval == 1 ? absl::OkStatus() : ErrnoStatus("cannot read the pid namespace", error);
   }
 
   // False: the kernel's unwind tables are in a form that is not known.
@@ -194,7 +194,7 @@ struct Programs::Impl {
     cpus = MappedArray<wire_cpu>::Of(bpf.maps.cpus);
     users = MappedArray<wire_user>::Of(bpf.maps.users);
     const bool is_mapped = !cpus.all().empty() && !users.all().empty();
-    return is_mapped ? absl::OkStatus() : ErrnoStatus("cannot map the counts of CPUs", errno);
+    return is_mapped ? absl::OkStatus() : ErrnoStatus("cannot map the per-CPU counts", errno);
   }
 
   // Maps the tables that the BPF programs walk user stacks by.

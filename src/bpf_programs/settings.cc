@@ -189,7 +189,7 @@ absl::Status FillCgroups(const bpf_map* map, const std::vector<std::string>& pat
 absl::Status FillGlobs(const bpf_map* map, const std::vector<std::string>& patterns) {
   if (patterns.size() > WIRE_GLOBS) {
     return absl::InvalidArgumentError(
-        absl::StrCat("at most ", WIRE_GLOBS, " names of threads can be selected and excluded"));
+        absl::StrCat("at most ", WIRE_GLOBS, " thread names can be selected and excluded"));
   }
   for (uint32_t i = 0; i < patterns.size(); ++i) {
     const absl::StatusOr<wire_glob> glob = CompileGlob(patterns[i]);
@@ -205,8 +205,8 @@ absl::Status FillGlobs(const bpf_map* map, const std::vector<std::string>& patte
 absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const KernelFeatures& features) {
   if (config.wakers && !features.ranges.wakers.can_tell()) {
     return absl::FailedPreconditionError(
-        "wakers cannot be told: /proc/kallsyms does not tell interrupts from threads; see kernel symbols in `offcpu "
-        "doctor`");
+        "wakers cannot be recorded: without /proc/kallsyms, interrupts cannot be told from threads; see kernel symbols "
+        "in `offcpu doctor`");
   }
   const absl::StatusOr<wire_hash_key> key = config.hash_key.has_value() ? *config.hash_key : NewHashKey();
   if (!key.ok()) return key.status();

@@ -30,7 +30,7 @@ absl::StatusOr<uint64_t> ParseDuration(const std::string& text, const std::strin
     }
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", text, "' is not a length of time: write a number and ns, us, ms, s, m or h"));
+      absl::StrCat("'", text, "' is not a length of time: write a number with ns, us, ms, s, m or h"));
 }
 
 }  // namespace offcpu

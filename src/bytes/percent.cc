@@ -22,7 +22,7 @@ absl::StatusOr<uint64_t> ParsePercent(const std::string& text) {
     if (ppm != 0) return ppm;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", text, "' is not a part in percent: write \"1%\" or \"0.5%\"; from 0.0001% to 100%"));
+      absl::StrCat("'", text, "' is not a percentage: write \"1%\" or \"0.5%\", from 0.0001% to 100%"));
 }
 
 // Six digits, which is what StrCat writes, are enough.

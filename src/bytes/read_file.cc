@@ -41,8 +41,7 @@ const char* KindOf(mode_t mode) {
 absl::Status TooLarge(const std::string& path, size_t max_bytes) {
   const std::string most =
       max_bytes >> 20 != 0 ? absl::StrCat(max_bytes >> 20, " MiB") : absl::StrCat(max_bytes, " bytes");
-  return absl::ResourceExhaustedError(
-      absl::StrCat(path, " is larger than ", most, ": it is not the file that is meant"));
+  return absl::ResourceExhaustedError(absl::StrCat(path, " is larger than ", most, ": this must be the wrong file"));
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path, size_t max_
   struct stat st;
   if (!name || fstat(name.get(), &st) != 0) return CannotRead(path);
   if (!S_ISREG(st.st_mode))
-    return absl::InvalidArgumentError(absl::StrCat(path, " is ", KindOf(st.st_mode), ": name a regular file"));
+    return absl::InvalidArgumentError(absl::StrCat(path, " is ", KindOf(st.st_mode), ": must be a regular file"));
   if (st.st_size > 0 && static_cast<uint64_t>(st.st_size) > max_bytes) return TooLarge(path, max_bytes);
   const OwnedFd fd = OpenRegularFile(name);
   if (!fd) return CannotRead(path);

@@ -77,9 +77,9 @@ absl::StatusOr<IdleFrame> ParseFrame(std::string text) {
   frame.names = *std::move(names);
   frame.unnamed_in = TakeUnnamedIn(&frame.names);
   frame.may_be_unnamed = std::erase(frame.names, kNoName) != 0 || frame.may_be_missing;
-  if (frame.names.empty()) return Wrong("a function without a name is no sign of anything: say which one it is");
+  if (frame.names.empty()) return Wrong("a function without a name proves nothing: add its name");
   if (const auto ending = std::find_if(frame.names.begin(), frame.names.end(), IsOfEnding); ending != frame.names.end())
-    return Wrong(absl::StrCat("'", *ending, "' stands alone at the end of a stack"));
+    return Wrong(absl::StrCat("'", *ending, "' must stand alone at the end of a stack"));
   if (std::any_of(frame.names.begin(), frame.names.end(), SaysNothing))
     return Wrong(absl::StrCat("'", text, "' stands for any function: name it"));
   if (std::any_of(frame.unnamed_in.begin(), frame.unnamed_in.end(), SaysNothing))
@@ -131,9 +131,9 @@ absl::Status CheckStack(const IdleStack& stack) {
   };
   if (stack.frames.size() > kMaxIdleFrames) return Wrong(kTooManyFunctions);
   if (stack.frames.empty() || !is_certain(stack.frames.back()))
-    return Wrong("a stack begins with a function that must be there and have a name");
+    return Wrong("a stack must begin with a function that is not optional and has a name");
   if (stack.own_callees && !is_certain(stack.frames.front()))
-    return Wrong("in front of ... is a function that must be there and have a name");
+    return Wrong("the function before ... must not be optional, and must have a name");
   return absl::OkStatus();
 }
 
@@ -149,7 +149,7 @@ class Draft {
 
   // Sets any key but stacks.
   absl::Status Set(const std::string& key, const std::string& value) {
-    if (is_ending()) return Wrong("an end of stacks has lines 'stack = ...' and no others");
+    if (is_ending()) return Wrong("an end of stacks can only have lines 'stack = ...'");
     if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) return Wrong(absl::StrCat(key, " is there twice"));
     keys_.push_back(key);
     const absl::StatusOr<std::vector<std::string>> names = ParseNames(value);
@@ -158,7 +158,7 @@ class Draft {
   }
 
   absl::Status AddStack(IdleStack stack) {
-    if (is_ending() && stack.frames.empty()) return Wrong("an end of stacks has a function");
+    if (is_ending() && stack.frames.empty()) return Wrong("an end of stacks needs a function");
     if (!is_ending()) {
       if (absl::Status status = CheckStack(stack); !status.ok()) return status;
     }
@@ -176,17 +176,17 @@ class Draft {
   absl::Status Check() const {
     if (is_ending()) return CheckEnding();
     const bool is_empty = keys_.empty() && pattern_.stacks.empty();
-    if (off_) return is_empty ? absl::OkStatus() : Wrong("a pattern that is off has nothing else");
+    if (off_) return is_empty ? absl::OkStatus() : Wrong("a pattern that is off must have no other line");
     const bool is_any = !pattern_.wait.empty() && !pattern_.causes.empty();
     if (pattern_.syscalls.empty() && !is_any)
-      return Wrong("a pattern has a line 'syscall = ...', or lines 'wait = ...' and 'cause = ...'");
-    if (pattern_.stacks.empty()) return Wrong("a pattern has a line 'stack = ...'");
+      return Wrong("a pattern needs a line 'syscall = ...', or lines 'wait = ...' and 'cause = ...'");
+    if (pattern_.stacks.empty()) return Wrong("a pattern needs a line 'stack = ...'");
     return absl::OkStatus();
   }
 
  private:
   absl::Status CheckEnding() const {
-    if (pattern_.stacks.empty() || off_) return Wrong("an end of stacks has lines 'stack = ...' and no others");
+    if (pattern_.stacks.empty() || off_) return Wrong("an end of stacks can only have lines 'stack = ...'");
     return absl::OkStatus();
   }
 
@@ -203,15 +203,15 @@ class Draft {
       return SetWait(names);
     } else {
       return Wrong(
-          absl::StrCat("nothing is called '", key, "': there are process, thread, syscall, cause, wait and stack"));
+          absl::StrCat("unknown key '", key, "'; the keys are process, thread, syscall, cause, wait and stack"));
     }
     return absl::OkStatus();
   }
 
   absl::Status SetWait(const std::vector<std::string>& names) {
-    if (names.size() != 1) return Wrong("a wait has one name");
+    if (names.size() != 1) return Wrong("a wait can only have one name");
     if (names.front().size() > kMaxWaitBytes)
-      return Wrong(absl::StrCat("the name of a wait has at most ", kMaxWaitBytes, " bytes"));
+      return Wrong(absl::StrCat("the name of a wait can have at most ", kMaxWaitBytes, " bytes"));
     pattern_.wait = names.front();
     return absl::OkStatus();
   }
@@ -248,10 +248,10 @@ class Parser {
   absl::Status Line(const std::string& line, size_t number) {
     if (line.empty() || line.front() == '#') return absl::OkStatus();
     if (line.front() == '[') return Begin(line, number);
-    if (drafts_.empty()) return Wrong("a pattern begins with its name in brackets, as [pool of a server]");
+    if (drafts_.empty()) return Wrong("a pattern must begin with its name in brackets, such as [pool of a server]");
     if (line == "off") return drafts_.back().SetOff();
     const size_t equals = line.find('=');
-    if (equals == std::string::npos) return Wrong("a line is [NAME], KEY = VALUE or a comment that begins with #");
+    if (equals == std::string::npos) return Wrong("a line must be [NAME], KEY = VALUE or a comment that begins with #");
     const std::string key = Trimmed(line.substr(0, equals));
     const std::string value = Trimmed(line.substr(equals + 1));
     return key == "stack" ? AddStacks(value) : drafts_.back().Set(key, value);
@@ -262,8 +262,9 @@ class Parser {
  private:
   absl::Status Begin(const std::string& line, size_t number) {
     const std::string name = line.back() == ']' && line.size() > 2 ? Trimmed(line.substr(1, line.size() - 2)) : "";
-    if (name.empty()) return Wrong("the name of a pattern stands alone in brackets");
-    if (name == kNoName) return Wrong("'<no name>' is no name of an end: it stands for functions that have none");
+    if (name.empty()) return Wrong("the name of a pattern must stand alone in brackets");
+    if (name == kNoName)
+      return Wrong("'<no name>' cannot be the name of an end: it stands for functions without a name");
     const auto same = [&](const Draft& draft) { return draft.pattern().name == name; };
     if (std::any_of(drafts_.begin(), drafts_.end(), same)) return Wrong(absl::StrCat("'", name, "' is there twice"));
     if (drafts_.size() == kMaxIdlePatterns) {
@@ -297,7 +298,8 @@ class Parser {
     for (IdleStack& stack : endings) {
       stack.frames.insert(stack.frames.end(), callers.frames.begin(), callers.frames.end());
       copied_bytes_ += NameBytes(stack);
-      if (copied_bytes_ > kMaxIdleFileBytes) return Wrong("the file is larger than 1 MiB, with the ends of its stacks");
+      if (copied_bytes_ > kMaxIdleFileBytes)
+        return Wrong("the file, with the ends of its stacks, is larger than 1 MiB");
       if (absl::Status status = drafts_.back().AddStack(std::move(stack)); !status.ok()) return status;
     }
     return absl::OkStatus();
@@ -323,7 +325,7 @@ absl::Status Merge(const std::vector<Draft>& drafts, const std::string& name, Id
     if (std::none_of(drafts.begin(), drafts.end(), same)) merged.push_back(old);
   }
   if (merged.size() > kMaxIdlePatterns) {
-    return At(name, 1, Wrong(absl::StrCat("with those that there are, there are more than ", kMaxIdlePatterns)));
+    return At(name, 1, Wrong(absl::StrCat("together with the existing ones, there are more than ", kMaxIdlePatterns)));
   }
   *patterns = std::move(merged);
   return absl::OkStatus();

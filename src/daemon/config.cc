@@ -63,7 +63,7 @@ absl::StatusOr<uint64_t> ParseSize(const std::string& text) {
     }
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", text, "' is not a size: write a whole number and B, KiB, MiB or GiB"));
+      absl::StrCat("'", text, "' is not a size: write a whole number with B, KiB, MiB or GiB"));
 }
 
 // Every key there is. `visit` reads them from a file, or writes one.
@@ -135,14 +135,13 @@ void VisitKeys(Visitor& visit, Config& config) {
 
 // What is wrong with the keys of [http] together; empty: nothing.
 std::string WrongWith(const DaemonConfig::Http& http) {
-  if (http.certificate_file.empty() != http.key_file.empty())
-    return "a certificate needs its key, and a key its certificate";
-  if (http.certificate_file.empty() && !http.client_ca_file.empty()) return "client_ca needs a certificate and its key";
+  if (http.certificate_file.empty() != http.key_file.empty()) return "certificate and key must be set together";
+  if (http.certificate_file.empty() && !http.client_ca_file.empty()) return "client_ca needs certificate and key";
   const bool asks_who = !http.client_ca_file.empty() || !http.bearer_token_file.empty();
   if (http.listen.empty() || IsLoopback(http.listen) || (!http.certificate_file.empty() && asks_who)) return "";
-  return absl::StrCat("whoever reaches it sees every process: listen on 127.0.0.1, [::1] or localhost, not on ",
+  return absl::StrCat("anyone who can connect sees every process: listen on 127.0.0.1, [::1] or localhost instead of ",
                       http.listen.substr(0, http.listen.rfind(':')),
-                      ", or have a certificate and its key, and bearer_token_file or client_ca");
+                      ", or set certificate and key, and bearer_token_file or client_ca");
 }
 
 // Takes the first mistake that it comes to; with one, the rest of the file does not matter.
@@ -157,7 +156,7 @@ class Reader {
     const toml::node* node = file_.get(section);
     if (node == nullptr) return;
     table_ = node->as_table();
-    if (table_ == nullptr) Fail(node->source(), absl::StrCat("'", section, "' is a table: write [", section, "]"));
+    if (table_ == nullptr) Fail(node->source(), absl::StrCat("'", section, "' must be a table: write [", section, "]"));
   }
 
   void Time(const char* key, uint64_t& value, Range range) {
@@ -169,11 +168,11 @@ class Reader {
     if (node == nullptr) return;
     value.reset();
     if (node->value_exact<std::string>() == kAuto) return;
-    Scaled(*node, key, "a length of time, as \"60s\", or \"auto\"", range, kTimes, ParseTime, value.emplace());
+    Scaled(*node, key, "a length of time, such as \"60s\", or \"auto\"", range, kTimes, ParseTime, value.emplace());
   }
   void Size(const char* key, uint64_t& value, Range range) {
     const toml::node* node = Find(key);
-    if (node != nullptr) Scaled(*node, key, "a size, as \"256MiB\"", range, kSizes, ParseSize, value);
+    if (node != nullptr) Scaled(*node, key, "a size, such as \"256MiB\"", range, kSizes, ParseSize, value);
   }
   void Number(const char* key, uint64_t& value, Range range) {
     const toml::node* node = Find(key);
@@ -181,7 +180,7 @@ class Reader {
     const std::optional<int64_t> number = node->value_exact<int64_t>();
     if (!number.has_value()) return WrongType(*node, key, "a whole number");
     if (*number < 0 || !range.Holds(static_cast<uint64_t>(*number)))
-      return Fail(node->source(), absl::StrCat(key, " is from ", range.least, " to ", range.most));
+      return Fail(node->source(), absl::StrCat(key, " must be from ", range.least, " to ", range.most));
     value = static_cast<uint64_t>(*number);
   }
   void Bool(const char* key, bool& value) {
@@ -202,13 +201,14 @@ class Reader {
     if (const absl::StatusOr<uint64_t> part = ParsePercent(text); part.ok()) ppm = *part;
   }
   void Texts(const char* key, std::vector<std::string>& values, Check check) {
-    Each(key, "a list of texts, as [\"a\", \"b\"]", values,
+    Each(key, "a list of strings, such as [\"a\", \"b\"]", values,
          [&](const toml::node& node) { return Checked(node, key, check); });
   }
   void Pids(const char* key, std::vector<int64_t>& values) {
-    Each(key, "a list of numbers, as [1, 2]", values, [&](const toml::node& node) {
+    Each(key, "a list of numbers, such as [1, 2]", values, [&](const toml::node& node) {
       const std::optional<int64_t> pid = node.value_exact<int64_t>();
-      if (!pid.has_value() || *pid <= 0 || *pid > INT32_MAX) Fail(node.source(), absl::StrCat(key, " are pids"));
+      if (!pid.has_value() || *pid <= 0 || *pid > INT32_MAX)
+        Fail(node.source(), absl::StrCat(key, " must be process ids"));
       return pid;
     });
   }
@@ -216,7 +216,8 @@ class Reader {
   std::string NotKnown(const std::string& name) const {
     const std::vector<std::string> words(known_.begin(), known_.end());
     const std::string nearest = NearestWord(name, words);
-    return absl::StrCat("nothing is called '", name, "'", nearest.empty() ? "" : ", the nearest is ", nearest);
+    return absl::StrCat("unknown key '", name, "'",
+                        nearest.empty() ? "" : absl::StrCat(" (did you mean ", nearest, "?)"));
   }
 
   // What is wrong with the file, after all keys have been visited.
@@ -248,13 +249,13 @@ class Reader {
   }
 
   void WrongType(const toml::node& node, const char* key, const char* expected) {
-    Fail(node.source(), absl::StrCat(key, " is ", expected));
+    Fail(node.source(), absl::StrCat(key, " must be ", expected));
   }
 
   std::optional<std::string> Checked(const toml::node& node, const char* key, Check check) {
     std::optional<std::string> text = node.value_exact<std::string>();
     if (!text.has_value()) {
-      WrongType(node, key, "a text, as \"a\"");
+      WrongType(node, key, "a string, such as \"a\"");
       return std::nullopt;
     }
     const absl::Status status = check != nullptr ? check(*text) : absl::OkStatus();
@@ -284,7 +285,7 @@ class Reader {
     if (!amount.ok()) return Fail(node.source(), absl::StrCat(key, ": ", std::string(amount.status().message())));
     if (!range.Holds(*amount)) {
       return Fail(node.source(),
-                  absl::StrCat(key, " is from ", InUnits(range.least, units), " to ", InUnits(range.most, units)));
+                  absl::StrCat(key, " must be from ", InUnits(range.least, units), " to ", InUnits(range.most, units)));
     }
     value = *amount;
   }
@@ -369,7 +370,7 @@ absl::StatusOr<DaemonConfig> ParseConfig(std::span<const ConfigText> files) {
     if (absl::Status status = reader.status(); !status.ok()) return status;
   }
   if (config.record.max_wait_ns != 0 && config.record.max_wait_ns < config.record.min_wait_ns)
-    return FailAtLast(files, tables, "record.max_wait", "max_wait is less than min_wait");
+    return FailAtLast(files, tables, "record.max_wait", "max_wait is shorter than min_wait");
   if (const std::string wrong = WrongWith(config.http); !wrong.empty()) return FailAtLast(files, tables, "http", wrong);
   return config;
 }

@@ -19,14 +19,14 @@ std::string HostOf(const std::string& listen) { return listen.substr(0, listen.r
 absl::Status CheckGlob(const std::string& value) { return CompileGlob(value).status(); }
 
 absl::Status CheckNotEmpty(const std::string& value) {
-  return value.empty() ? absl::InvalidArgumentError("the empty text names nothing") : absl::OkStatus();
+  return value.empty() ? absl::InvalidArgumentError("an empty string names nothing") : absl::OkStatus();
 }
 
 absl::Status CheckSocket(const std::string& value) {
-  if (value.empty() || value[0] != '/') return absl::InvalidArgumentError("the path of a socket begins with /");
+  if (value.empty() || value[0] != '/') return absl::InvalidArgumentError("the path of a socket must begin with /");
   if (value.size() < sizeof(sockaddr_un::sun_path)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("the path of a socket has at most ", sizeof(sockaddr_un::sun_path) - 1, " bytes"));
+      absl::StrCat("the path of a socket can have at most ", sizeof(sockaddr_un::sun_path) - 1, " bytes"));
 }
 
 absl::Status CheckListen(const std::string& value) {
@@ -39,15 +39,16 @@ absl::Status CheckListen(const std::string& value) {
   const std::string host = HostOf(value);
   if (host.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("'", value, "' has no address: write \"127.0.0.1", value,
-                                                   "\" for this host alone, \"0.0.0.0", value, "\" for all networks"));
+                                                   "\" for this host only, \"0.0.0.0", value, "\" for all networks"));
   }
   in6_addr address = {};
   if (host == "localhost" || inet_pton(AF_INET, host.c_str(), &address) == 1) return absl::OkStatus();
   const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (is_bracketed && inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address) == 1)
     return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", host, "' is no address, as 127.0.0.1 or [::1] is, and a name may be anybody's tomorrow"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", host,
+      "' is not an address such as 127.0.0.1 or [::1]; names are not accepted, because what they mean can change"));
 }
 
 absl::Status CheckLevel(const std::string& value) {
@@ -55,30 +56,30 @@ absl::Status CheckLevel(const std::string& value) {
     if (value == level) return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", value, "' is no level: there are error, warning, info and debug"));
+      absl::StrCat("'", value, "' is not a level; the levels are error, warning, info and debug"));
 }
 
 absl::Status CheckDirectory(const std::string& value) {
   if (value.empty() || value[0] == '/') return absl::OkStatus();
-  return absl::InvalidArgumentError("the path of a directory begins with /");
+  return absl::InvalidArgumentError("the path of a directory must begin with /");
 }
 
 absl::Status CheckFile(const std::string& value) {
   if (!value.empty() && value[0] == '/') return absl::OkStatus();
-  return absl::InvalidArgumentError("the path of a file begins with /");
+  return absl::InvalidArgumentError("the path of a file must begin with /");
 }
 
 absl::Status CheckFileOrNone(const std::string& value) { return value.empty() ? absl::OkStatus() : CheckFile(value); }
 
 absl::Status CheckCompression(const std::string& value) {
   if (value.empty() || value == "gzip" || value == "none") return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("there are gzip and none, not '", value, "'"));
+  return absl::InvalidArgumentError(absl::StrCat("must be gzip or none, not '", value, "'"));
 }
 
 absl::Status CheckPair(const std::string& value) {
   const size_t equals = value.find('=');
   if (equals != std::string::npos && equals != 0) return absl::OkStatus();
-  return absl::InvalidArgumentError("an attribute is written as \"KEY=VALUE\"");
+  return absl::InvalidArgumentError("write an attribute as \"KEY=VALUE\"");
 }
 
 bool IsLoopback(const std::string& listen) {

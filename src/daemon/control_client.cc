@@ -27,13 +27,13 @@ absl::StatusOr<OwnedFd> Connect(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path))
-    return absl::InvalidArgumentError(absl::StrCat(path, ": too long for the path of a socket"));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": too long for a socket path"));
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   OwnedFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
   if (errno == ENOENT || errno == ECONNREFUSED)
     return absl::UnavailableError(absl::StrCat("no offcpud answers at ", path, ": is the service running?"));
-  const std::string message = absl::StrCat("cannot ask at ", path, ": ", strerror(errno));
+  const std::string message = absl::StrCat("cannot connect to ", path, ": ", strerror(errno));
   if (errno != EACCES && errno != EPERM) return absl::UnavailableError(message);
   return absl::PermissionDeniedError(absl::StrCat(message, "; root and members of the service's group may"));
 }
@@ -62,18 +62,18 @@ absl::StatusOr<Received> Receive(int fd, std::chrono::seconds timeout) {
     const absl::StatusOr<std::string> piece = ReceivePiece(fd, std::chrono::steady_clock::now() + timeout);
     if (absl::IsUnavailable(piece.status()) || (piece.ok() && piece->empty())) {
       // systemd ends the connections of those who have asked a service that does not start.
-      return absl::UnavailableError(bytes.empty() ? "it ended before it answered; its log says why"
-                                                  : "it ended in the midst of its answer");
+      return absl::UnavailableError(bytes.empty() ? "it ended before it answered; see its log"
+                                                  : "it ended in the middle of its answer");
     }
     if (!piece.ok()) return piece.status();
     bytes += *piece;
     if (!bytes.starts_with(kStart.substr(0, bytes.size())))
-      return absl::UnimplementedError("what answers is older than this offcpu: start the service again");
+      return absl::UnimplementedError("the service is older than this offcpu: restart it");
     head = HttpHeadLength(bytes);
     const std::string_view known = std::string_view(bytes).substr(0, head);
     if (head != 0) size = head + std::min(NumberIn(known, "Content-Length").value_or(0), kMaxAnswerBytes);
     if (std::max(bytes.size(), size.value_or(0)) > kMaxAnswerBytes)
-      return absl::ResourceExhaustedError("the answer is larger than any that is expected");
+      return absl::ResourceExhaustedError("the answer is too large");
   }
   return Received{bytes.substr(0, head), bytes.substr(head, *size - head)};
 }
@@ -93,7 +93,7 @@ absl::StatusOr<std::string> Ask(const std::string& path, const std::string& targ
   if (answer->head.starts_with("HTTP/1.1 200 ")) return std::move(answer->body);
   const auto code = static_cast<absl::StatusCode>(NumberIn(answer->head, kCodeField).value_or(0));
   return absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kUnknown : code,
-                      absl::StrCat("offcpud refuses: ", absl::StripSuffix(answer->body, "\n")));
+                      absl::StrCat("offcpud refused: ", absl::StripSuffix(answer->body, "\n")));
 }
 
 }  // namespace offcpu

@@ -145,7 +145,7 @@ bool ControlServer::Read(Connection& connection) {
   if (is_whole.ok() && Clock::now() < LatestOf(connection)) return true;
   if (is_whole.ok()) ++late_requests_;
   Refuse(connection.socket,
-         is_whole.ok() ? absl::DeadlineExceededError("timed out: no whole request has come") : is_whole.status());
+         is_whole.ok() ? absl::DeadlineExceededError("timed out: no complete request has arrived") : is_whole.status());
   return false;
 }
 
@@ -163,7 +163,7 @@ absl::StatusOr<bool> ControlServer::TakeRequest(Connection& connection) {
     const size_t seen = bytes.size() - std::min<size_t>(bytes.size(), 2);
     bytes.append(piece.data(), static_cast<size_t>(got));
     if (!absl::ascii_isupper(static_cast<unsigned char>(bytes.front())))
-      return absl::InvalidArgumentError("this is no HTTP request");
+      return absl::InvalidArgumentError("this is not an HTTP request");
     const size_t rest = HttpHeadLength(std::string_view(bytes).substr(seen));
     if ((rest == 0 ? bytes.size() : seen + rest) > kMaxRequestBytes)
       return absl::InvalidArgumentError(absl::StrCat("the request is longer than ", kMaxRequestBytes, " bytes"));

@@ -79,7 +79,7 @@ bool IsOurs(uid_t uid) { return uid == 0 || uid == geteuid(); }
 absl::StatusOr<uid_t> CheckPeer(int fd, std::optional<gid_t> group) {
   ucred peer = {};
   socklen_t size = sizeof(peer);
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return Errno("cannot tell who asks");
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return Errno("cannot find out who asks");
   if (IsOurs(peer.uid)) return peer.uid;
   const std::vector<gid_t> groups = GroupsOf(fd, peer);
   if (group.has_value() && std::find(groups.begin(), groups.end(), *group) != groups.end()) return peer.uid;

@@ -18,7 +18,7 @@ constexpr size_t kMaxHeldBytes = 16u << 20;  // one more may be begun below that
 // How many stacks a page has: it is to be small, because answers that are not taken are held.
 constexpr size_t kPageStacks = 20'000;
 
-absl::Status ServiceEnds() { return absl::CancelledError("the service ends"); }
+absl::Status ServiceEnds() { return absl::CancelledError("the service is stopping"); }
 
 }  // namespace
 
@@ -43,7 +43,7 @@ absl::StatusOr<Dumps::Dump> Dumps::Make(const DumpSelection& selection, OutputFo
     delete made;
   });
   if (stopping_) return ServiceEnds();
-  if (is_over()) return absl::CancelledError("nobody waits for the profile any more");  // names may be missing
+  if (is_over()) return absl::CancelledError("the client is gone");  // names may be missing
   return dump;
 }
 

@@ -28,7 +28,7 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
   const std::string token(absl::StripAsciiWhitespace(text->substr(0, text->find('\n'))));
   if (token.size() < HttpAccess::kLeastTokenBytes || token.size() > HttpAccess::kMostTokenBytes) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": no token of ", HttpAccess::kLeastTokenBytes, " to ",
-                                                   HttpAccess::kMostTokenBytes, " bytes can be read from it"));
+                                                   HttpAccess::kMostTokenBytes, " bytes in its first line"));
   }
   return token;
 }

@@ -40,7 +40,7 @@ HttpConnections::HttpConnections(OwnedFd listener, std::shared_ptr<const HttpAcc
       access_(std::move(access)) {}
 
 absl::Status HttpConnections::Start() {
-  if (!wake_) return absl::UnavailableError("no descriptor is left");
+  if (!wake_) return absl::UnavailableError("no file descriptor is left");
   absl::StatusOr<std::thread> started = StartThread("http", [this] { Loop(); });
   if (!started.ok()) return started.status();
   thread_ = *std::move(started);

@@ -68,12 +68,13 @@ absl::Status SetTarget(std::string_view target, HttpRequest& request) {
 absl::Status SetFirstLine(std::string_view line, HttpRequest& request) {
   const size_t first = line.find(' ');
   const size_t last = line.rfind(' ');
-  if (first == std::string_view::npos || first == last) return absl::InvalidArgumentError("this is no HTTP request");
+  if (first == std::string_view::npos || first == last)
+    return absl::InvalidArgumentError("this is not an HTTP request");
   const std::string_view target = line.substr(first + 1, last - first - 1);
   const std::string_view version = line.substr(last + 1);
   request.method = line.substr(0, first);
   if (!IsToken(request.method) || !IsTarget(target) || (version != "HTTP/1.1" && version != "HTTP/1.0"))
-    return absl::InvalidArgumentError("this is no HTTP request");
+    return absl::InvalidArgumentError("this is not an HTTP request");
   return SetTarget(target, request);
 }
 
@@ -101,15 +102,16 @@ absl::StatusOr<HttpRequest> ParseHttpRequest(std::string_view head) {
   for (std::string_view line = TakeLine(head); !line.empty(); line = TakeLine(head)) {
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos || !IsToken(line.substr(0, colon)))
-      return absl::InvalidArgumentError("a field of the head has no name");
+      return absl::InvalidArgumentError("a header field has no name");
     const absl::string_view name(line.data(), colon);
     const absl::string_view value =
         absl::StripAsciiWhitespace(absl::string_view(line.data() + colon + 1, line.size() - colon - 1));
     if (absl::EqualsIgnoreCase(name, "host")) {
-      if (std::exchange(has_host, true)) return absl::InvalidArgumentError("two hosts are named");
+      if (std::exchange(has_host, true)) return absl::InvalidArgumentError("there are two Host fields");
       request.host = std::string(value);
     } else if (absl::EqualsIgnoreCase(name, "authorization")) {
-      if (std::exchange(has_authorization, true)) return absl::InvalidArgumentError("two authorizations are given");
+      if (std::exchange(has_authorization, true))
+        return absl::InvalidArgumentError("there are two Authorization fields");
       request.authorization = std::string(value);
     }
   }

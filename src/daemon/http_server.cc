@@ -32,9 +32,9 @@ constexpr char kIndex[] = R"(<!DOCTYPE html>
 <html><head><meta charset="utf-8"><title>offcpud</title></head><body>
 <h1>/debug/pprof/</h1>
 <ul>
-<li><a href="offcpu">offcpu</a>: where threads wait off the CPU, of all windows that are held;
- <a href="offcpu?seconds=5">of the next 5 seconds</a>; <a href="offcpu?debug=1">as text</a></li>
-<li><a href="block">block</a>: the same, where tools look for it</li>
+<li><a href="offcpu">offcpu</a>: where threads wait off the CPU, in all windows that are held;
+ <a href="offcpu?seconds=5">in the next 5 seconds</a>; <a href="offcpu?debug=1">as text</a></li>
+<li><a href="block">block</a>: the same, under the name that tools expect</li>
 <li><a href="../../live">/live</a>: the last hour in this browser</li>
 </ul>
 <p>go tool pprof http://HOST:PORT/debug/pprof/offcpu?seconds=5</p>
@@ -119,7 +119,7 @@ absl::StatusOr<uint64_t> UnixNsOf(const HttpRequest& request, std::string_view n
   uint64_t seconds = 0;
   if (!text.has_value()) return 0;
   if (!absl::SimpleAtoi(*text, &seconds) || seconds == 0 || seconds > kLatestUnixSeconds)
-    return absl::InvalidArgumentError(absl::StrCat(std::string(name), " is a number of seconds since 1970"));
+    return absl::InvalidArgumentError(absl::StrCat(std::string(name), " must be a number of seconds since 1970"));
   return seconds * kSecondNs;
 }
 
@@ -128,7 +128,7 @@ absl::Status ReadSpan(const HttpRequest& request, HttpProfileRequest* profile) {
   if (!since.ok()) return since.status();
   const absl::StatusOr<uint64_t> until = UnixNsOf(request, "until");
   if (!until.ok()) return until.status();
-  if (*until != 0 && *until <= *since) return absl::InvalidArgumentError("until is not later than since");
+  if (*until != 0 && *until <= *since) return absl::InvalidArgumentError("until must be later than since");
   profile->since_unix_ns = *since;
   profile->until_unix_ns = *until;
   return absl::OkStatus();
@@ -144,10 +144,10 @@ absl::StatusOr<HttpProfileRequest> ProfileRequestOf(const std::string& name, con
   if (!text.has_value()) return profile;
   int64_t seconds = 0;
   if (!absl::SimpleAtoi(*text, &seconds) || seconds < 0 || seconds > kMaxSeconds)
-    return absl::InvalidArgumentError(absl::StrCat("seconds is a whole number from 1 to ", kMaxSeconds));
-  if (is_text) return absl::InvalidArgumentError("seconds and debug are not for one request");
+    return absl::InvalidArgumentError(absl::StrCat("seconds must be a whole number from 1 to ", kMaxSeconds));
+  if (is_text) return absl::InvalidArgumentError("seconds and debug cannot be combined");
   if (profile.since_unix_ns != 0 || profile.until_unix_ns != 0)
-    return absl::InvalidArgumentError("seconds, and since or until, are not for one request");
+    return absl::InvalidArgumentError("seconds cannot be combined with since or until");
   profile.next = std::chrono::seconds(seconds);
   return profile;
 }
@@ -204,9 +204,9 @@ HttpServer::~HttpServer() {
 }
 
 std::optional<HttpResponse> HttpServer::Serve(HttpConnections::Id id, const HttpRequest& request, HttpClient client) {
-  if (!client.is_tls && !IsLoopbackName(request.host)) return Refusal(403, "ask by a loopback address or as localhost");
+  if (!client.is_tls && !IsLoopbackName(request.host)) return Refusal(403, "use a loopback address, or localhost");
   if (request.method != "GET" && request.method != "HEAD") {
-    HttpResponse answer = TextAnswer(405, "there are GET and HEAD");
+    HttpResponse answer = TextAnswer(405, "only GET and HEAD are supported");
     answer.fields.emplace_back("Allow", "GET, HEAD");
     return answer;
   }
@@ -214,7 +214,7 @@ std::optional<HttpResponse> HttpServer::Serve(HttpConnections::Id id, const Http
   if (!client.is_allowed) {
     ++not_allowed_;
     HttpResponse answer =
-        Refusal(401, "show the bearer token, or the client certificate, that the configuration wants");
+        Refusal(401, "present the bearer token, or the client certificate, that the configuration requires");
     // A browser asks for a password. A field for each scheme: Chromium reads one scheme in a field, and asks nobody for
     // a bearer token.
     answer.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"offcpud\"");
@@ -226,7 +226,7 @@ std::optional<HttpResponse> HttpServer::Serve(HttpConnections::Id id, const Http
   if (request.path == "/live") return Take(id, PageRequestOf(request, ReadClocks().unix_ns));
   if (request.path == "/debug/pprof") return Moved("/debug/pprof/");
   if (!request.path.starts_with(kProfiles))
-    return TextAnswer(404, "there are /live, /metrics, /healthz and /debug/pprof/");
+    return TextAnswer(404, "not found; there are /live, /metrics, /healthz and /debug/pprof/");
   return ServeProfile(id, request, request.path.substr(kProfiles.size()));
 }
 
@@ -240,14 +240,14 @@ std::optional<HttpResponse> HttpServer::ServeProfile(HttpConnections::Id id, con
   if (name.empty()) return WholeAnswer("text/html; charset=utf-8", kIndex);
   if (name == "cmdline") return WholeAnswer(kTextType, "offcpud");
   if (name != "offcpu" && name != "block")
-    return Refusal(404, absl::StrCat("no profile ", Printable(name), ": there are offcpu and block"));
+    return Refusal(404, absl::StrCat("no profile ", Printable(name), "; the profiles are offcpu and block"));
   return Take(id, ProfileRequestOf(name, request));
 }
 
 std::optional<HttpResponse> HttpServer::Take(HttpConnections::Id id, absl::StatusOr<HttpProfileRequest> profile) {
   if (!profile.ok()) return Refusal(400, std::string(profile.status().message()));
   if (profiles_.Add(id, *std::move(profile))) return std::nullopt;
-  HttpResponse answer = Refusal(503, absl::StrCat(HttpProfiles::kMost, " profiles are being taken; try again"));
+  HttpResponse answer = Refusal(503, absl::StrCat(HttpProfiles::kMost, " profiles are already being made; try again"));
   answer.fields.emplace_back("Retry-After", "5");
   return answer;
 }

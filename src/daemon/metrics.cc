@@ -73,18 +73,19 @@ void AddSelf(const DaemonConfig& config, const std::string& version, Families& t
   to.Value(self.resident_bytes);
   to.Gauge("process_open_fds", "Open file descriptors of the service.");
   to.Value(OpenFiles());
-  to.Gauge("offcpud_memory_limit_bytes", "What the service may hold in memory.");
+  to.Gauge("offcpud_memory_limit_bytes", "How much memory the service may hold.");
   to.Value(config.memory_bytes);
 }
 
 void AddWindows(const WindowStoreStats& windows, Families& to) {
-  to.Gauge("offcpud_windows", "Windows that have ended and are held.");
+  to.Gauge("offcpud_windows", "Ended windows that are held.");
   to.Value(uint64_t{windows.windows});
   to.Gauge("offcpud_windows_memory_bytes", "Memory of the windows that are held.");
   to.Value(uint64_t{windows.bytes});
   to.Counter("offcpud_windows_ended_total", "Windows that have ended.");
   to.Value(windows.ended);
-  to.Counter("offcpud_windows_over_memory_total", "Windows, or pieces of them, that went early for want of memory.");
+  to.Counter("offcpud_windows_over_memory_total",
+             "Windows, or pieces of them, that were dropped early to save memory.");
   to.Value(windows.over_bytes);
 }
 
@@ -93,17 +94,17 @@ bool IsWait(size_t kind) { return static_cast<WaitKind>(kind) != WaitKind::kRunn
 std::string KindName(size_t kind) { return std::string(Name(static_cast<WaitKind>(kind))); }
 
 void AddTimes(const RecordingTotals& totals, Families& to) {
-  to.Counter("offcpud_waits_total", "Waits off the CPU that were recorded, by why the thread left it.");
+  to.Counter("offcpud_waits_total", "Recorded waits, by why the thread left the CPU.");
   for (size_t i = 0; i < totals.count.size(); ++i) {
     if (IsWait(i)) to.Value(totals.count[i], {{"kind", KindName(i)}});
   }
-  to.Counter("offcpud_off_cpu_seconds_total", "Time off the CPU that was recorded, blocked and waiting for a CPU.");
+  to.Counter("offcpud_off_cpu_seconds_total", "Recorded time off the CPU, blocked and waiting for a CPU.");
   for (size_t i = 0; i < totals.count.size(); ++i) {
     if (!IsWait(i)) continue;
     to.Value(static_cast<double>(totals.blocked_ns[i]) / kNsPerSecond, {{"kind", KindName(i)}, {"part", "blocked"}});
     to.Value(static_cast<double>(totals.runnable_ns[i]) / kNsPerSecond, {{"kind", KindName(i)}, {"part", "runnable"}});
   }
-  to.Counter("offcpud_on_cpu_samples_total", "Samples of what ran on a CPU that were recorded.");
+  to.Counter("offcpud_on_cpu_samples_total", "Recorded samples of what ran on a CPU.");
   to.Value(totals.samples);
   to.Counter("offcpud_on_cpu_seconds_total", "Time on a CPU that the on-CPU samples stand for.");
   to.Value(static_cast<double>(totals.cpu_ns) / kNsPerSecond);
@@ -111,7 +112,7 @@ void AddTimes(const RecordingTotals& totals, Families& to) {
 
 // Waiting for a CPU has no cause but that, and is apart. `cause` is the family, `wait` the cause itself.
 void AddBlocked(const BlockedSums& blocked, Families& to) {
-  to.Counter("offcpud_blocked_seconds_total", "Blocked time of windows that have ended, by cause; idle: for work.");
+  to.Counter("offcpud_blocked_seconds_total", "Blocked time in ended windows, by cause; idle: waiting for work.");
   const auto add = [&to](const BlockedBy& by, const char* idle, uint64_t ns) {
     to.Value(static_cast<double>(ns) / kNsPerSecond, {{"cause", by.family}, {"wait", by.cause}, {"idle", idle}});
   };
@@ -119,7 +120,7 @@ void AddBlocked(const BlockedSums& blocked, Families& to) {
     add(by, "false", time.work_ns);
     add(by, "true", time.idle_ns);
   }
-  add({"not told", "not told"}, "false", blocked.not_told_ns);
+  add({"unknown", "unknown"}, "false", blocked.not_told_ns);
 }
 
 void AddGroups(const TopGroups& groups, Families& to) {
@@ -128,7 +129,7 @@ void AddGroups(const TopGroups& groups, Families& to) {
   };
   const TimeGroup others = {.unit = "[other]", .pod = "", .container = ""};
   to.Counter("offcpud_group_blocked_seconds_total",
-             "Blocked time, but for waits for work, of the services and containers that have most of it, by cause.");
+             "Blocked time without waits for work, by cause, of the services and containers with the most of it.");
   const auto add_blocked = [&](const TimeGroup& group, const GroupTime& time) {
     for (const auto& [cause, ns] : time.blocked_ns) {
       Labels of_cause = labels(group);
@@ -138,7 +139,8 @@ void AddGroups(const TopGroups& groups, Families& to) {
   };
   for (const auto& [group, time] : groups.shown()) add_blocked(group, time);
   add_blocked(others, groups.others());
-  to.Counter("offcpud_group_runnable_seconds_total", "Time that the threads of the same waited for a CPU.");
+  to.Counter("offcpud_group_runnable_seconds_total",
+             "Time that the threads of these services and containers waited for a CPU.");
   for (const auto& [group, time] : groups.shown())
     to.Value(static_cast<double>(time.runnable_ns) / kNsPerSecond, labels(group));
   to.Value(static_cast<double>(groups.others().runnable_ns) / kNsPerSecond, labels(others));
@@ -160,50 +162,47 @@ ClientMetric::Histogram HistogramOf(const RunQueueWaits& waits) {
 }
 
 void AddStacks(const ProfileStats& stats, Families& to) {
-  to.Counter("offcpud_user_walks_total", "User stacks that were walked, by where the walk ended.");
+  to.Counter("offcpud_user_walks_total", "Walked user stacks, by how the walk ended.");
   AddByName<EndReason>("end", stats.walk_ends, to);
-  to.Counter("offcpud_waits_walked_at_switch_total",
-             "Waits whose user stacks the kernel's side walked where they ended.");
+  to.Counter("offcpud_waits_walked_at_switch_total", "Waits whose user stacks were walked in the kernel.");
   to.Value(stats.walked_at_switch);
   to.Counter("offcpud_walk_misses_total",
-             "Walks in the kernel that did not tell the stack, by reason: there is a capture then.");
+             "Walks in the kernel that did not give the stack, by reason; a capture is asked for instead.");
   AddByName<WalkMiss>("reason", stats.walk_misses, to);
-  to.Gauge("offcpud_told_unwind_rows",
-           "Unwind rows that the BPF programs know, the most that there were as a window ended.");
+  to.Gauge("offcpud_told_unwind_rows", "Unwind rows that the BPF programs know: the most at any end of a window.");
   to.Value(stats.told_rows);
-  to.Gauge("offcpud_told_user_stacks",
-           "User stacks that the BPF programs know, the most that there were as a window ended.");
+  to.Gauge("offcpud_told_user_stacks", "User stacks that the BPF programs know: the most at any end of a window.");
   to.Value(stats.told_stacks);
-  to.Counter("offcpud_user_frames_total", "Frames of user stacks that were walked, by what led to their caller.");
+  to.Counter("offcpud_user_frames_total", "Frames of walked user stacks, by what led to their caller.");
   AddByName<FrameSource>("source", stats.frames_by_source, to);
 }
 
 void AddCost(const ProfileStats& stats, Families& to) {
-  to.Counter("offcpud_captures_total", "User stacks that were copied in the threads that they are of.");
+  to.Counter("offcpud_captures_total", "User stacks that were copied in their own threads.");
   to.Value(stats.captures);
-  to.Counter("offcpud_capture_seconds_total", "Time that copying their stacks took of threads.");
+  to.Counter("offcpud_capture_seconds_total", "CPU time that copying their stacks took from threads.");
   to.Value(static_cast<double>(stats.capture_ns) / kNsPerSecond);
   to.Gauge("offcpud_capture_longest_seconds",
-           "The longest that copying one stack took of its thread, since the recording began.");
+           "The longest time that copying one stack took from its thread since the recording began.");
   to.Value(static_cast<double>(stats.capture_longest_ns) / kNsPerSecond);
 }
 
 void AddOwnCost(const RecordingTotals& totals, uint64_t budget_ppm, Families& to) {
   const ProfileStats& stats = totals.stats;
-  to.Counter("offcpud_own_cpu_seconds_total", "CPU time that recording has cost, by who took it.");
+  to.Counter("offcpud_own_cpu_seconds_total", "CPU time that recording has cost, by part.");
   to.Value(static_cast<double>(stats.own_programs_ns) / kNsPerSecond, {{"part", "programs"}});
   to.Value(static_cast<double>(stats.capture_ns) / kNsPerSecond, {{"part", "captures"}});
   to.Value(static_cast<double>(stats.own_process_ns) / kNsPerSecond, {{"part", "daemon"}});
   to.Counter("offcpud_host_cpu_seconds_total",
-             "CPU time that the host had while it was recorded: the number of CPUs times the time.");
+             "CPU time that the host had during the recording: the number of CPUs times the time.");
   to.Value(static_cast<double>(stats.host_cpu_ns) / kNsPerSecond);
   to.Counter("offcpud_cpu_budget_seconds_total",
-             "CPU time that recording might have cost by its budget; stands still while the sample is fixed.");
+             "CPU time that the budget allowed for recording; does not grow while the sample is fixed.");
   to.Value(totals.budget_ns / kNsPerSecond);
-  to.Gauge("offcpud_cpu_budget_ratio", "Part of the host's CPU time that recording may cost; 0: the sample is fixed.");
+  to.Gauge("offcpud_cpu_budget_ratio", "Share of the host's CPU time that recording may cost; 0: the sample is fixed.");
   to.Value(totals.adapts_sample ? PartOf(1, budget_ppm) : 0);
   to.Gauge("offcpud_sample_threshold_seconds",
-           "Waits of some users that are shorter are sampled, now; 0: every wait is recorded.");
+           "Waits of some users below this length are sampled now; 0: every wait is recorded.");
   to.Value(static_cast<double>(totals.threshold_ns) / kNsPerSecond);
 }
 
@@ -218,7 +217,7 @@ std::vector<Loss> WithThoseThatDidNotHappen(std::vector<Loss> losses, std::vecto
 
 // Only those that happened: there are far more reasons than any host has losses. offcpu-losses(7) lists them.
 void AddLosses(const std::vector<Loss>& losses, Families& to) {
-  to.Counter("offcpud_dropped_total", "What was lost or has no stack, by reason.");
+  to.Counter("offcpud_dropped_total", "Losses and missing stacks, by reason.");
   for (const Loss& loss : losses) to.Value(loss.count, {{"reason", loss.reason}});
   to.Counter("offcpud_dropped_seconds_total", "Time off the CPU that was lost or has no stack, by reason.");
   for (const Loss& loss : losses) {
@@ -229,33 +228,34 @@ void AddLosses(const std::vector<Loss>& losses, Families& to) {
 void AddHttp(const HttpStats& http, Families& to) {
   to.Counter("offcpud_http_answers_total", "HTTP requests that were answered.");
   to.Value(http.answered);
-  to.Counter("offcpud_http_dropped_total", "HTTP connections that were ended without an answer, by reason.");
+  to.Counter("offcpud_http_dropped_total", "HTTP connections that were closed without an answer, by reason.");
   to.Value(http.late_heads, {{"reason", "request late"}});
   to.Value(http.late_answers, {{"reason", "answer not taken"}});
   to.Value(http.no_room, {{"reason", "no room"}});
   to.Value(http.no_tls, {{"reason", "no TLS"}});
-  to.Counter("offcpud_http_unauthorized_total", "Requests without the token or certificate that is asked for.");
+  to.Counter("offcpud_http_unauthorized_total", "Requests without the required token or certificate.");
   to.Value(http.not_allowed);
-  to.Counter("offcpud_http_profiles_refused_total", "Requests for profiles that were too many at a time.");
+  to.Counter("offcpud_http_profiles_refused_total",
+             "Requests for profiles that were refused because too many were being made.");
   to.Value(http.refused_profiles);
 }
 
 void AddControl(const ControlStats& control, Families& to) {
   to.Counter("offcpud_control_dropped_total",
-             "Connections to the control socket that were ended without a whole answer, by reason.");
+             "Connections to the control socket that were closed without a whole answer, by reason.");
   to.Value(control.late_requests, {{"reason", "request late"}});
   to.Value(control.late_answers, {{"reason", "answer not taken"}});
   to.Value(control.no_room, {{"reason", "no room"}});
 }
 
 void AddExport(const ExporterStats& stats, Families& to) {
-  to.Counter("offcpud_export_windows_total", "Windows that were to be exported.");
+  to.Counter("offcpud_export_windows_total", "Windows to export.");
   to.Value(stats.windows);
-  to.Counter("offcpud_export_requests_total", "Requests that a collector has taken.");
+  to.Counter("offcpud_export_requests_total", "Requests that a collector has accepted.");
   to.Value(stats.requests_sent);
-  to.Counter("offcpud_export_bytes_total", "Bytes of requests that a collector has taken, as they were sent.");
+  to.Counter("offcpud_export_bytes_total", "Bytes of requests that a collector has accepted, as sent.");
   to.Value(stats.bytes_sent);
-  to.Counter("offcpud_export_retries_total", "Requests that were not taken and are sent again.");
+  to.Counter("offcpud_export_retries_total", "Requests that were not accepted and are sent again.");
   to.Value(stats.retries);
   to.Gauge("offcpud_export_waiting_requests", "Requests that wait for a collector.");
   to.Value(stats.requests_waiting);
@@ -267,10 +267,11 @@ void AddExport(const ExporterStats& stats, Families& to) {
   to.Value(stats.files.failed);
   to.Counter("offcpud_export_refused_profiles_total", "Profiles that a collector refused, by type.");
   for (const Loss& refused : stats.refused) to.Value(refused.count, {{"type", refused.reason}});
-  to.Counter("offcpud_export_lost_total", "Requests that will not reach the collector, and windows that are in none.");
+  to.Counter("offcpud_export_lost_total",
+             "Requests that will not reach the collector, and windows that became no request.");
   const std::vector<Loss> losses = WithThoseThatDidNotHappen(stats.losses, AllExportLossNames());
   for (const Loss& loss : losses) to.Value(loss.count, {{"reason", loss.reason}});
-  to.Counter("offcpud_export_lost_seconds_total", "Time of windows that will not reach the collector, by reason.");
+  to.Counter("offcpud_export_lost_seconds_total", "Time in windows that will not reach the collector, by reason.");
   for (const Loss& loss : losses) to.Value(static_cast<double>(loss.ns) / kNsPerSecond, {{"reason", loss.reason}});
 }
 

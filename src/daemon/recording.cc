@@ -54,7 +54,7 @@ Recording::~Recording() {
 absl::Status Recording::CheckHealth() const {
   constexpr std::chrono::seconds kPatience(10);
   if (since_beat() < kPatience) return absl::OkStatus();
-  return absl::UnavailableError("the recording stands still");
+  return absl::UnavailableError("the recording is stuck");
 }
 
 DaemonConfig Recording::config() const {

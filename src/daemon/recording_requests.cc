@@ -9,8 +9,8 @@ absl::Status RecordingRequests::AwaitCut(Clock::time_point deadline) {
   const uint64_t number = ++cuts_wanted_;
   wanted_.notify_all();
   if (!done_.wait_until(lock, deadline, [&] { return cuts_done_ >= number || interrupted_; }))
-    return absl::DeadlineExceededError("the running window could not be had in time");
-  return cuts_done_ >= number ? cut_status_ : absl::CancelledError("the service ends");
+    return absl::DeadlineExceededError("the running window could not be cut in time");
+  return cuts_done_ >= number ? cut_status_ : absl::CancelledError("the service is stopping");
 }
 
 absl::Status RecordingRequests::AwaitReload(const DaemonConfig& config) {

@@ -24,7 +24,7 @@ absl::Status CheckNames(const HttpRequest& request, std::initializer_list<std::s
   for (const auto& [name, value] : request.query) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       return absl::UnimplementedError(
-          absl::StrCat("this offcpud does not know ", Printable(name), " of ", request.path));
+          absl::StrCat("this offcpud does not know the parameter ", Printable(name), " of ", request.path));
   }
   return absl::OkStatus();
 }
@@ -33,7 +33,7 @@ template <typename Number>
 absl::StatusOr<Number> NumberOf(std::string_view name, const std::string& text) {
   Number number = 0;
   if (absl::SimpleAtoi(text, &number)) return number;
-  return absl::InvalidArgumentError(absl::StrCat(std::string(name), " is a number"));
+  return absl::InvalidArgumentError(absl::StrCat(std::string(name), " must be a number"));
 }
 
 bool WantsJson(const HttpRequest& request) { return request.Query("json").value_or("0") != "0"; }
@@ -56,13 +56,13 @@ HttpResponse Requests::Answer(const HttpRequest& request, const IsCancelled& is_
 }
 
 absl::StatusOr<HttpResponse> Requests::TryAnswer(const HttpRequest& request, const IsCancelled& is_cancelled) {
-  if (request.method != "GET") return absl::UnimplementedError("only GET is answered here");
+  if (request.method != "GET") return absl::UnimplementedError("only GET is supported");
   if (request.path == "/status") return StatusAnswer(request);
   if (request.path == "/healthz") return HealthAnswer(request);
   if (request.path == "/dump") return Dump(request, is_cancelled);
   if (request.path == "/stacks") return Stacks(request, is_cancelled);
-  return absl::UnimplementedError(absl::StrCat("this offcpud does not know ", Printable(request.path),
-                                               ": there are /status, /healthz, /dump and /stacks"));
+  return absl::UnimplementedError(absl::StrCat("this offcpud does not serve ", Printable(request.path),
+                                               "; it serves /status, /healthz, /dump and /stacks"));
 }
 
 absl::StatusOr<HttpResponse> Requests::HealthAnswer(const HttpRequest& request) const {

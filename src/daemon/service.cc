@@ -88,7 +88,7 @@ void EndInTime() {
   // Made before it is needed, because a handler may not allocate, and never freed: it may come at the very end.
   static const std::string& message =
       *new std::string(LogPrefix(LogLevel::kError, IsJournal(STDERR_FILENO, getenv("JOURNAL_STREAM"))) +
-                       "stopping takes too long: what was not written yet is lost\n");
+                       "stopping took too long: what was not written is lost\n");
   signal(SIGALRM, [](int) {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
     _exit(EX_OSERR);
@@ -155,9 +155,9 @@ class Service {
     NotifyReloading();
     const absl::Status status = TryReload();
     if (status.ok()) {
-      Log(LogLevel::kInfo, "the new configuration is in force");
+      Log(LogLevel::kInfo, "the new configuration is in effect");
     } else {
-      Log(LogLevel::kError, absl::StrCat("the old configuration stays in force: ", std::string(status.message())));
+      Log(LogLevel::kError, absl::StrCat("the old configuration stays in effect: ", std::string(status.message())));
     }
     NotifyReady(status.ok() ? "recording" : "recording; the last reload failed");
   }
@@ -168,7 +168,7 @@ class Service {
     if (!next.ok()) return next.status();
     const bool moves = next->config.control.socket != recording_.config().control.socket;
     if (absl::Status status = recording_.Reload(next->config); !status.ok()) return status;
-    if (moves) Log(LogLevel::kWarning, "the control socket stays where it is until the service is started again");
+    if (moves) Log(LogLevel::kWarning, "the control socket stays where it is until the service is restarted");
     GoOver(*std::move(next));
     return absl::OkStatus();
   }

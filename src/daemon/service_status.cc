@@ -53,20 +53,20 @@ void WriteSwitchWalks(const ProfileStats& sums, ByteSink sink) {
   std::string misses;
   for (const Loss& miss : NonZero<WalkMiss>(sums.walk_misses))
     absl::StrAppend(&misses, misses.empty() ? "" : ", ", miss.count, " ", miss.reason);
-  if (!misses.empty()) sink(absl::StrFormat("  not so      %s\n", misses));
+  if (!misses.empty()) sink(absl::StrFormat("  missed      %s\n", misses));
   sink(absl::StrFormat("  known       %d unwind rows and %d user stacks in the kernel\n", sums.told_rows,
                        sums.told_stacks));
 }
 
 void WriteWindows(const ServiceStatus& status, ByteSink sink) {
-  sink(absl::StrFormat("windows       %d of %d, %s each, %s; %d have ended, %d went early for want of memory\n",
+  sink(absl::StrFormat("windows       %d of %d, %s each, %s; %d have ended, %d were dropped early to save memory\n",
                        status.windows.windows, status.windows_limit, FormatDuration(status.window_ns),
                        MiB(status.windows.bytes), status.windows.ended, status.windows.over_bytes));
-  sink(absl::StrFormat("they have     %s: %d intervals of %d processes\n", FormatDuration(status.recorded_ns),
+  sink(absl::StrFormat("they hold     %s: %d intervals of %d processes\n", FormatDuration(status.recorded_ns),
                        status.sums.intervals, status.sums.processes));
   if (const std::string cost = CostText(status.sums); !cost.empty()) sink(absl::StrFormat("  cost        %s\n", cost));
   if (status.threshold_ns != 0)
-    sink(absl::StrFormat("  sampled     waits below %s, now\n", FormatDuration(status.threshold_ns)));
+    sink(absl::StrFormat("  sampled     now: some users' waits below %s\n", FormatDuration(status.threshold_ns)));
 }
 
 void WriteCounts(const char* key, const std::vector<Loss>& counts, JsonWriter& json) {

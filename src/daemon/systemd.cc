@@ -24,7 +24,7 @@ absl::StatusOr<OwnedFd> InheritedSocket() {
   if (sockets <= 0) return OwnedFd();
   OwnedFd first(SD_LISTEN_FDS_START);
   if (sockets > 1 || sd_is_socket(first.get(), AF_UNIX, SOCK_STREAM, 1) <= 0)
-    return absl::InvalidArgumentError("systemd is to hand over one socket, a listening Unix stream socket");
+    return absl::InvalidArgumentError("systemd must pass exactly one socket, a listening Unix stream socket");
   return first;
 }
 

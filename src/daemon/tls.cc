@@ -55,7 +55,7 @@ absl::Status UseCertificates(SSL_CTX* context, const std::string& file) {
     if (signer == nullptr) break;
     is_right = SSL_CTX_add1_chain_cert(context, signer.get()) == 1;
   }
-  return is_right && IsAtEnd() ? absl::OkStatus() : Wrong(file, "no certificate can be read from it");
+  return is_right && IsAtEnd() ? absl::OkStatus() : Wrong(file, "cannot read a certificate from it");
 }
 
 absl::Status UseKey(SSL_CTX* context, const std::string& file) {
@@ -64,7 +64,7 @@ absl::Status UseKey(SSL_CTX* context, const std::string& file) {
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
       PEM_read_bio_PrivateKey(BioOf(*pem).get(), nullptr, NoPassphrase, nullptr), EVP_PKEY_free);
   const bool is_right = key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1;
-  return is_right ? absl::OkStatus() : Wrong(file, "no key of the certificate can be read from it");
+  return is_right ? absl::OkStatus() : Wrong(file, "cannot read the key of the certificate from it");
 }
 
 // Who shows none is let in as far as that is enough; who shows a wrong one is not.
@@ -79,7 +79,7 @@ absl::Status UseClientCa(SSL_CTX* context, const std::string& file) {
       break;
     ++count;
   }
-  if (!IsAtEnd() || count == 0) return Wrong(file, "no certificates can be read from it");
+  if (!IsAtEnd() || count == 0) return Wrong(file, "cannot read certificates from it");
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   return absl::OkStatus();
 }
@@ -97,7 +97,7 @@ absl::StatusOr<std::shared_ptr<const TlsServer>> TlsServer::Load(const TlsFiles&
   ERR_clear_error();
   std::shared_ptr<const TlsServer> server(new TlsServer());
   SSL_CTX* context = server->context_.get();
-  if (context == nullptr) return absl::InternalError("OpenSSL gives no context");
+  if (context == nullptr) return absl::InternalError("OpenSSL cannot create a context");
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
   // Who hangs up without a word is no stranger. A request has an end of its own, so none is cut short by it.

@@ -20,7 +20,7 @@ absl::StatusOr<Turns::Turn> Turns::Await(const char* what, Clock::time_point dea
     changed_.wait_for(lock, kNoticePeriod);
     if (Clock::now() >= deadline)
       status = absl::ResourceExhaustedError(absl::StrCat("too many ", what, " are being asked for; try again"));
-    if (is_cancelled()) status = absl::CancelledError(absl::StrCat("nobody waits for the ", what, " any more"));
+    if (is_cancelled()) status = absl::CancelledError(absl::StrCat("the client that asked for the ", what, " is gone"));
   }
   std::erase(waiting_, &me);
   changed_.notify_all();

@@ -13,13 +13,13 @@ std::string KindOf(const Judgement& judgement) {
 const char* Said(Fate fate) {
   switch (fate) {
     case Fate::kLater:
-      return "does not take windows, which are kept: ";
+      return "does not take windows now; they are kept: ";
     case Fate::kRestLater:
-      return "does not take all of a window, whose rest is kept: ";
+      return "takes only a part of a window now; the rest is kept: ";
     case Fate::kRefused:
       return "refuses a window: ";
     case Fate::kDivided:
-      return "refuses a window, whose profiles are sent one by one: ";
+      return "refuses a window; its profiles are now sent one by one: ";
     case Fate::kDelivered:
       break;
   }

@@ -56,7 +56,7 @@ bool IsProtobuf(const HttpAnswer& answer) {
 
 std::string WhyNotOfOtlp(const HttpAnswer& answer, collector::ExportProfilesServiceResponse& response) {
   if (!IsProtobuf(answer)) {
-    return absl::StrCat("its type is ", answer.content_type.empty() ? "not told" : Line(answer.content_type), ", not ",
+    return absl::StrCat("its type is ", answer.content_type.empty() ? "missing" : Line(answer.content_type), ", not ",
                         kProtobuf);
   }
   if (!answer.is_whole) return absl::StrCat("it is longer than ", HttpPoster::kMaxAnswerBytes >> 20, " MiB");
@@ -67,16 +67,16 @@ std::string WhyNotOfOtlp(const HttpAnswer& answer, collector::ExportProfilesServ
 void JudgeSuccess(const HttpAnswer& answer, Judgement& judgement) {
   collector::ExportProfilesServiceResponse response;
   if (const std::string why = WhyNotOfOtlp(answer, response); !why.empty()) {
-    judgement.kind = "no answer of OTLP";
+    judgement.kind = "not an OTLP answer";
     judgement.reason =
-        absl::StrCat("HTTP ", answer.status, ", but no answer of OTLP: ", why, "; is this the URL of a collector?");
+        absl::StrCat("HTTP ", answer.status, ", but not an OTLP answer: ", why, "; is this the URL of a collector?");
     return;
   }
   judgement.fate = Fate::kDelivered;
   const collector::ExportProfilesPartialSuccess& partial = response.partial_success();
   judgement.rejected_profiles = static_cast<uint64_t>(std::max<int64_t>(partial.rejected_profiles(), 0));
   judgement.reason = Line(partial.error_message());
-  if (judgement.reason.empty() && judgement.rejected_profiles != 0) judgement.reason = "profiles are rejected";
+  if (judgement.reason.empty() && judgement.rejected_profiles != 0) judgement.reason = "profiles were rejected";
   if (!judgement.reason.empty()) judgement.kind = "partial success";
 }
 

@@ -43,7 +43,7 @@ std::optional<std::string> DecodePercent(const std::string& text) {
 absl::StatusOr<std::pair<std::string, std::string>> ParsePair(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    return absl::InvalidArgumentError("an entry is written as KEY=VALUE");  // it may be secret: not shown
+    return absl::InvalidArgumentError("write an entry as KEY=VALUE");  // it may be secret: not shown
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
@@ -67,7 +67,7 @@ absl::Status CheckHeader(const std::string& header) {
   for (const char c : header) is_right = is_right && !absl::ascii_iscntrl(static_cast<unsigned char>(c));
   for (const char c : header.substr(0, colon))
     is_right = is_right && absl::ascii_isgraph(static_cast<unsigned char>(c));
-  return is_right ? absl::OkStatus() : absl::InvalidArgumentError("a header is written as \"Name: value\"");
+  return is_right ? absl::OkStatus() : absl::InvalidArgumentError("write a header as \"Name: value\"");
 }
 
 // The URL as it may be shown: without name, password and query, in any of which there may be a key.
@@ -75,7 +75,7 @@ absl::StatusOr<std::string> ShownUrl(const std::string& url) {
   const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed(curl_url(), curl_url_cleanup);
   const bool is_http = absl::StartsWithIgnoreCase(url, "http://") || absl::StartsWithIgnoreCase(url, "https://");
   if (!is_http || curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK)
-    return absl::InvalidArgumentError("this is no URL: write http://HOST:4318 or https://HOST:4318");
+    return absl::InvalidArgumentError("this is not a URL: write http://HOST:4318 or https://HOST:4318");
   curl_url_set(parsed.get(), CURLUPART_USER, nullptr, 0);
   curl_url_set(parsed.get(), CURLUPART_PASSWORD, nullptr, 0);
   curl_url_set(parsed.get(), CURLUPART_QUERY, nullptr, 0);
@@ -93,7 +93,7 @@ absl::Status CheckPort(const std::string& url) {
   const size_t at = url.find(kGrpc.data(), 0, kGrpc.size());
   if (at == std::string::npos) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("4317 is the port for gRPC, and this is sent by HTTP: write ", url.substr(0, at), ":4318"));
+      absl::StrCat("port 4317 is for gRPC, but offcpud sends HTTP: write ", url.substr(0, at), ":4318"));
 }
 
 // One reading of settings and variables; the first mistake counts.
@@ -173,7 +173,7 @@ class Maker {
     target.proxy = settings_.proxy;
     target.timeout = std::chrono::milliseconds(TimeoutMs());
     if (target.certificate_file.empty() != target.key_file.empty())
-      Check("export", absl::InvalidArgumentError("client_certificate and client_key come together"));
+      Check("export", absl::InvalidArgumentError("client_certificate and client_key must be set together"));
   }
 
   std::vector<std::string> Headers() {
@@ -198,7 +198,7 @@ class Maker {
     const std::string text = First("", name.c_str());
     uint64_t ms = kDefaultTimeoutMs;
     if (!text.empty() && (!absl::SimpleAtoi(text, &ms) || ms == 0 || ms > 600'000))
-      Check(name, absl::InvalidArgumentError("this is a number of milliseconds, from 1 to 600000"));
+      Check(name, absl::InvalidArgumentError("must be a number of milliseconds from 1 to 600000"));
     return ms;
   }
 
@@ -206,7 +206,7 @@ class Maker {
     const std::string compression = Or(settings_.compression, "COMPRESSION");
     if (!compression.empty() && compression != "gzip" && compression != "none")
       Check(settings_.compression.empty() ? NameOf("COMPRESSION") : "export.compression",
-            absl::InvalidArgumentError(absl::StrCat("there are gzip and none, not '", compression, "'")));
+            absl::InvalidArgumentError(absl::StrCat("must be gzip or none, not '", compression, "'")));
     return compression != "none";
   }
 
@@ -255,7 +255,7 @@ class Maker {
     const std::string name = NameOf("PROTOCOL");
     const std::string protocol = First("", name.c_str());
     if (!protocol.empty() && protocol != "http/protobuf")
-      Check(name, absl::InvalidArgumentError(absl::StrCat("there is http/protobuf only, not ", protocol)));
+      Check(name, absl::InvalidArgumentError(absl::StrCat("must be http/protobuf, not ", protocol)));
   }
 
   const ExportSettings& settings_;

@@ -47,7 +47,7 @@ absl::Status ReadToken(const std::string& path, std::string& token) {
   absl::StripAsciiWhitespace(&token);
   bool is_line = !token.empty() && token.size() <= kMaxTokenBytes;
   for (const char c : token) is_line = is_line && absl::ascii_isgraph(static_cast<unsigned char>(c));
-  return is_line ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrCat(path, ": this is no token"));
+  return is_line ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrCat(path, ": this is not a token"));
 }
 
 absl::StatusOr<TargetFiles> ReadFiles(const HttpTarget& target) {
@@ -106,7 +106,7 @@ HttpPoster::~HttpPoster() { curl_easy_cleanup(curl_); }
 
 HttpAnswer HttpPoster::Post(std::string_view body) {
   HttpAnswer answer;
-  if (curl_ == nullptr) return {.error = "libcurl does not start"};
+  if (curl_ == nullptr) return {.error = "libcurl cannot be initialized"};
   HeaderList headers(nullptr, curl_slist_free_all);
   Add(headers, "Content-Type: application/x-protobuf");
   Add(headers, "Expect:");  // not one round trip more

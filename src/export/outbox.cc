@@ -103,7 +103,7 @@ void Outbox::Close() {
     const std::lock_guard lock(mutex_);
     if (is_well) RemoveFromMemoryLocked(memory_.cbegin());
   }
-  if (!memory_.empty()) say_(true, absl::StrCat(memory_.size(), " requests in memory that were not sent are lost"));
+  if (!memory_.empty()) say_(true, absl::StrCat(memory_.size(), " unsent requests in memory are lost"));
   const std::lock_guard lock(mutex_);
   sending_ = 0;
   while (!memory_.empty()) DropFromMemoryLocked();

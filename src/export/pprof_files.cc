@@ -107,7 +107,8 @@ absl::Status PprofFiles::Write(const NamedProfile& profile) {
 
 absl::Status PprofFiles::WriteLocked(uint64_t start_unix_ns, std::string_view bytes) {
   if (bytes.size() > limits_.bytes || limits_.files == 0) {
-    return absl::ResourceExhaustedError(absl::StrCat("a window of ", bytes.size(), " bytes is more than may be kept"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a window of ", bytes.size(), " bytes is larger than all files may be"));
   }
   MakeRoom(bytes.size(), 1);
   for (uint32_t nth = NextNth(start_unix_ns); nth <= kMaxNth; ++nth) {
@@ -119,7 +120,7 @@ absl::Status PprofFiles::WriteLocked(uint64_t start_unix_ns, std::string_view by
     counted_.bytes += bytes.size();
     return absl::OkStatus();
   }
-  return absl::AlreadyExistsError(absl::StrCat("no name is left beside ", PprofFileName(start_unix_ns, kMaxNth)));
+  return absl::AlreadyExistsError(absl::StrCat("no file name is free beside ", PprofFileName(start_unix_ns, kMaxNth)));
 }
 
 // Behind those of the same second that are there, so that names go on sorting when the first of them is gone.

@@ -141,7 +141,7 @@ absl::StatusOr<RequestParts> RequestParts::Parse(const std::string& body) {
   const absl::StatusOr<std::string> bytes = IsGzip(body) ? Gunzip(body, kMaxRequestBytes) : body;
   if (!bytes.ok()) return bytes.status();
   auto message = std::make_unique<Message>();
-  if (!message->request.ParseFromString(*bytes)) return absl::DataLossError("is no OTLP request");
+  if (!message->request.ParseFromString(*bytes)) return absl::DataLossError("is not an OTLP request");
   const otlp::ProfilesDictionary& tables = message->request.dictionary();
   VisitProfiles(message->request, [&](const auto& resource, const auto&, const otlp::Profile& profile) {
     // As our types are made: one with a period has the name of that.

@@ -139,7 +139,7 @@ absl::Status Spool::AppendLocked(const SpoolRecord& record, const SpoolTime& now
   if (const uint64_t bytes = kSpoolHeaderBytes + record.body.size(); bytes > limits_.bytes || limits_.records == 0) {
     loss = SpoolLoss::kOverBytes;
     status =
-        absl::ResourceExhaustedError(absl::StrCat("a window of ", bytes, " bytes is more than the spool may hold"));
+        absl::ResourceExhaustedError(absl::StrCat("a window of ", bytes, " bytes is larger than the spool may be"));
   } else {
     MakeRoom(bytes, 1);
     status = WriteLocked(record, now);

@@ -150,7 +150,7 @@ absl::Status OverwriteFile(const OwnedFd& directory, const std::string& name, st
   struct stat st = {};
   if (!fd || fstat(fd.get(), &st) != 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", name));
   if (!S_ISREG(st.st_mode) || static_cast<size_t>(st.st_size) != bytes.size()) {
-    return absl::FailedPreconditionError(absl::StrCat(name, " is not as it was"));
+    return absl::FailedPreconditionError(absl::StrCat(name, " has changed"));
   }
   int error = WriteAll(fd.get(), bytes);
   if (error == 0) error = Sync(fd);

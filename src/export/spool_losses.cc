@@ -69,7 +69,7 @@ std::string EncodeSpoolLedger(const SpoolLedger& ledger) {
 absl::StatusOr<SpoolLedger> ParseSpoolLedger(std::string_view bytes) {
   LossesLayout layout;
   uint32_t crc;
-  if (bytes.size() != kSpoolLedgerBytes) return absl::DataLossError("is not as long as it was");
+  if (bytes.size() != kSpoolLedgerBytes) return absl::DataLossError("has changed its length");
   std::memcpy(&layout, bytes.data(), sizeof(layout));
   std::memcpy(&crc, bytes.data() + sizeof(layout), sizeof(crc));
   if (std::memcmp(layout.magic, kLossesMagic, sizeof(kLossesMagic)) != 0 || crc != LossesCrc(layout)) {
@@ -80,7 +80,7 @@ absl::StatusOr<SpoolLedger> ParseSpoolLedger(std::string_view bytes) {
   }
   if (layout.next_number == 0 || layout.next_number > kMaxSpoolNumber + 1 ||
       layout.removed_first > layout.removed_last || layout.removed_last >= layout.next_number) {
-    return absl::DataLossError("has values that cannot be");
+    return absl::DataLossError("has impossible values");
   }
   return SpoolLedger{.losses = layout.losses,
                      .next_number = layout.next_number,

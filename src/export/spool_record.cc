@@ -98,7 +98,7 @@ absl::StatusOr<SpoolHeader> ParseSpoolHeader(std::string_view bytes) {
   if (bytes.size() < sizeof(layout)) return absl::DataLossError("its header is cut off");
   std::memcpy(&layout, bytes.data(), sizeof(layout));
   if (std::memcmp(layout.magic, kRecordMagic, sizeof(kRecordMagic)) != 0)
-    return absl::DataLossError("is no record of a spool");
+    return absl::DataLossError("is not a spool record");
   if (layout.header_crc != HeaderCrc(layout)) return absl::DataLossError("its header is damaged");
   if (layout.version != kRecordVersion || layout.header_bytes != sizeof(layout)) {
     return absl::DataLossError("is of another version");
@@ -112,7 +112,7 @@ absl::StatusOr<SpoolHeader> ParseSpoolHeader(std::string_view bytes) {
       .appended = {.unix_ns = layout.appended_unix_ns, .boot_ns = layout.appended_boot_ns, .boot = layout.boot},
       .body_bytes = layout.body_bytes,
       .body_crc = layout.body_crc};
-  if (!IsValid(header)) return absl::DataLossError("its header has values that cannot be");
+  if (!IsValid(header)) return absl::DataLossError("its header has impossible values");
   return header;
 }
 

@@ -51,7 +51,7 @@ absl::StatusOr<FramePattern> FramePattern::Parse(const std::string& text) {
   options.set_log_errors(false);
   auto regex = std::make_shared<const RE2>(text, options);
   if (regex->ok()) return FramePattern(std::move(regex));
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no regular expression: ", regex->error()));
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a regular expression: ", regex->error()));
 }
 
 bool FramePattern::IsIn(const std::string& name) const { return RE2::PartialMatch(name, *regex_); }

@@ -53,7 +53,7 @@ absl::StatusOr<LabelFilter> ParseLabelFilter(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is not of the form LABEL=PATTERN, as in comm=postgres*"));
+        absl::StrCat("'", text, "' does not have the form LABEL=PATTERN, as in comm=postgres*"));
   }
   const absl::StatusOr<RowLabel> label = ParseRowLabel(text.substr(0, equals));
   if (!label.ok()) return label.status();

@@ -18,7 +18,7 @@ absl::StatusOr<RowLabel> ParseRowLabel(const std::string& name) {
     if (kRowLabels[i].name == name) return static_cast<RowLabel>(i);
     absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(kRowLabels[i].name));
   }
-  return absl::InvalidArgumentError(absl::StrCat("no label is called '", name, "': there are ", known));
+  return absl::InvalidArgumentError(absl::StrCat("no label is called '", name, "'; the labels are ", known));
 }
 
 std::string TextOf(const RowLabelValues& values, RowLabel label) {

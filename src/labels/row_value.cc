@@ -18,7 +18,7 @@ absl::StatusOr<RowValue> ParseRowValue(const std::string& name) {
     if (info.name == name) return info.value;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("no value is called '", name, "': there are ", absl::StrJoin(RowValueNames(true), ", ")));
+      absl::StrCat("no value is called '", name, "'; the values are ", absl::StrJoin(RowValueNames(true), ", ")));
 }
 
 uint64_t ValueOf(const RowSums& sums, RowValue value) {

@@ -25,7 +25,7 @@ absl::StatusOr<std::thread> StartThread(const char* name, std::function<void()> 
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
   if (error) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("cannot start a thread (", name, "): ", error.message(), ": is a limit of tasks reached?"));
+        absl::StrCat("cannot start a thread (", name, "): ", error.message(), ": has a limit on tasks been reached?"));
   }
   pthread_setname_np(thread.native_handle(), name);
   return thread;

@@ -35,7 +35,7 @@ void AppendName(std::string_view name, std::string* list) {
 }
 
 absl::Status Unknown(const std::string& name, const std::string& known) {
-  return absl::InvalidArgumentError(absl::StrCat("nothing is called '", name, "': there are ", known));
+  return absl::InvalidArgumentError(absl::StrCat("unknown name '", name, "'; the names are ", known));
 }
 
 std::string LabelNames() {

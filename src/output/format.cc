@@ -83,7 +83,7 @@ absl::StatusOr<OutputFormat> FormatOf(const std::string& path) {
     if (path.ends_with(suffix)) return format;
     absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(suffix));
   }
-  return absl::InvalidArgumentError(absl::StrCat(path, ": the format is chosen by the suffix, one of ", known));
+  return absl::InvalidArgumentError(absl::StrCat(path, ": the suffix chooses the format; use one of ", known));
 }
 
 void WriteProfile(OutputFormat format, const NamedProfile& profile, const FormatOptions& options, ByteSink sink) {

@@ -162,10 +162,10 @@ std::vector<std::string> PprofComments(const NamedProfile& profile) {
 absl::Status ReadPprofComments(const std::vector<std::string_view>& comments, NamedProfile& profile) {
   Reader reader(profile);
   for (std::string_view comment : comments) {
-    if (!reader.Read(comment)) return absl::DataLossError("is damaged: a comment that offcpu does not write");
+    if (!reader.Read(comment)) return absl::DataLossError("is damaged: it has a comment that offcpu does not write");
   }
   if (reader.marks() == 0) return absl::InvalidArgumentError("was not written by offcpu");
-  if (reader.marks() > 1) return absl::InvalidArgumentError("holds several recordings; give each of them by itself");
+  if (reader.marks() > 1) return absl::InvalidArgumentError("holds several recordings; give each one separately");
   return absl::OkStatus();
 }
 

@@ -63,7 +63,7 @@ absl::Status PprofBudget::Take(uint64_t bytes) {
 absl::StatusOr<PprofFields> SplitPprof(std::string_view bytes, const PprofLimits& limits) {
   if (bytes.size() > std::numeric_limits<int>::max())
     return TooLarge("a file", std::numeric_limits<int>::max(), "bytes");
-  const absl::Status no_message = absl::DataLossError("is damaged, or no pprof file");
+  const absl::Status no_message = absl::DataLossError("is damaged, or not a pprof file");
   CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
   PprofFields fields;
   absl::Status too_large;

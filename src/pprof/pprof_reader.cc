@@ -64,7 +64,7 @@ absl::Status ReadGrid(const pb::Profile& header, TimeGrid* grid) {
   // A bucket before the start at most, and not after what a counter of nanoseconds holds.
   constexpr int64_t kLatestNs = int64_t{1} << 60;
   if (!is_width || std::abs(header.times().begin_ns() / 2) > kLatestNs / 2)
-    return absl::DataLossError("is damaged: time buckets that offcpu does not write");
+    return absl::DataLossError("is damaged: it has time buckets that offcpu does not write");
   *grid = {.bucket_ns = bucket_ns, .begin_ns = header.times().begin_ns()};
   return absl::OkStatus();
 }
@@ -96,7 +96,7 @@ absl::StatusOr<NamedProfile> ParseMessage(std::string_view bytes, const PprofLim
   const absl::StatusOr<PprofFields> fields = SplitPprof(bytes, limits);
   if (!fields.ok()) return fields.status();
   pb::Profile header;
-  if (!header.ParseFromString(fields->rest)) return absl::DataLossError("is damaged, or no pprof file");
+  if (!header.ParseFromString(fields->rest)) return absl::DataLossError("is damaged, or not a pprof file");
   NamedProfile profile;
   PprofBudget held("names and stacks", limits.held_bytes);
   absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, profile.names.get(), held);
@@ -113,7 +113,8 @@ absl::StatusOr<NamedProfile> ParseMessage(std::string_view bytes, const PprofLim
   if (!may_have_samples) period_ns = 0;
   const bool has_samples = Total(profile.rows, RowValue::kSamples) != 0 || Total(profile.rows, RowValue::kCpu) != 0;
   if (has_samples) period_ns = std::max<uint64_t>(period_ns, 1);
-  if (!SumLimits().Add(profile)) return absl::DataLossError("is damaged: more time than there can be, or more events");
+  if (!SumLimits().Add(profile))
+    return absl::DataLossError("is damaged: it has more time or more events than there can be");
   profile.code = tables->code();
   return profile;
 }

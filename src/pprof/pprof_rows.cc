@@ -187,7 +187,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   // What others write again lacks them, and perhaps frames and labels, and nothing says which.
   if (!sample.has_details()) {
     return absl::InvalidArgumentError(
-        "was written again by another program, such as go tool pprof; give the file that offcpu wrote");
+        "was rewritten by another program, such as go tool pprof; give the file that offcpu wrote");
   }
   const absl::StatusOr<Labels> labels = ReadLabels(sample);
   if (!labels.ok()) return labels.status();

@@ -108,11 +108,11 @@ std::string ContainerId(std::string_view cgroup_file_text) {
 absl::StatusOr<std::string> FindContainerCgroup(const std::string& root, const std::string& id) {
   if (id.empty() || id.find('/') != std::string::npos) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a container is named by ", kMinPrefix, " or more digits of its id, or by its name: ", id));
+        absl::StrCat("name a container by ", kMinPrefix, " or more digits of its id, or by its name: ", id));
   }
   std::vector<std::string> found;
   if (!FindBelow(root, id, &found)) return absl::ResourceExhaustedError(absl::StrCat("too many cgroups below ", root));
-  if (found.empty()) return absl::NotFoundError(absl::StrCat("no cgroup of container ", id, " below ", root));
+  if (found.empty()) return absl::NotFoundError(absl::StrCat("no cgroup belongs to container ", id, " below ", root));
   if (found.size() > 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("container id ", id, " is ambiguous: ", found[0], " and ", found[1], " among others"));

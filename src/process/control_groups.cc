@@ -79,7 +79,7 @@ absl::StatusOr<std::string> ControlGroupRoot() {
   while (const mntent* mount = getmntent(mounts.get())) {
     if (std::strcmp(mount->mnt_type, "cgroup2") == 0) return std::string(mount->mnt_dir);
   }
-  return absl::FailedPreconditionError("no cgroup v2 hierarchy is mounted on this host");
+  return absl::FailedPreconditionError("no cgroup v2 hierarchy is mounted");
 }
 
 const std::string& ControlGroups::Path(uint64_t id) {

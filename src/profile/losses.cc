@@ -13,8 +13,8 @@ constexpr std::string_view kRecordFewer = "Record fewer processes (-p, --cgroup)
 constexpr std::string_view kSampleLess = "Sample less often (--oncpu).";
 constexpr std::string_view kNoShortWaits = "Leave out short waits (--min-wait).";
 constexpr std::string_view kFreeMemory = "Free memory on the host.";
-constexpr std::string_view kShorterWindows = "Record less, or in shorter windows.";
-constexpr std::string_view kSilentFiles = "See whether a file system does not answer.";
+constexpr std::string_view kShorterWindows = "Record less, or use shorter windows.";
+constexpr std::string_view kSilentFiles = "Check whether a file system hangs.";
 constexpr std::string_view kMoreMemory =
     "Raise limits.memory of the service, and MemoryHigh= and MemoryMax= of its unit.";
 
@@ -37,19 +37,19 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .takes_time = true},
     {.id = LossId::kUnseen,
      .name = "outside of the pid namespace",
-     .meaning = "Threads outside of the container that offcpu runs in, which have no number there, were selected by "
-                "their names, users or control groups. They are not recorded. The count is how often they left a CPU.",
-     .advice = "Run offcpu on the host, or in a container that shares the host's pids (--pid=host).",
+     .meaning = "Names, users or control groups have selected threads outside of the container that offcpu runs in. "
+                "Those have no pid in the container, and are not recorded. The count is how often they left a CPU.",
+     .advice = "Run offcpu on the host, or in a container that shares the host's pid namespace (--pid=host).",
      .takes_time = true},
     {.id = LossId::kArrivalUntold,
-     .name = "end of a wait not told",
-     .meaning = "The kernel did not report that a thread was back on a CPU, and that wait is not recorded. Kernels of "
-                "some sandboxes do not report switches away from tasks that they hide.",
+     .name = "end of a wait not reported",
+     .meaning = "The kernel did not report that a thread was back on a CPU, so that wait is not recorded. The kernels "
+                "of some sandboxes do not report switches away from tasks that they hide.",
      .takes_time = true},
     {.id = LossId::kJoinedAway,
      .name = "selected while off the CPU",
-     .meaning = "A filter let a thread in while it was off the CPU, because its name, user or control group changed. "
-                "That wait is not recorded.",
+     .meaning = "A thread began to match a filter while it was off the CPU, because its name, user or control group "
+                "changed. That wait is not recorded.",
      .takes_time = true,
      .ledger = LostTime::kNotSelected},
     {.id = LossId::kBelowMinWait,
@@ -75,18 +75,17 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "The kernel did not walk its own stack. The wait has only its time and its user stack."},
     {.id = LossId::kNoScratch,
      .name = "no scratch memory for a kernel stack",
-     .meaning = "The buffers of the CPU were in use. The wait has only its time and its user stack."},
+     .meaning = "The CPU's buffers were in use. The wait has only its time and its user stack."},
     {.id = LossId::kKernelNotWalked,
      .name = "kernel stack without functions that schedule",
-     .meaning =
-         "The kernel's unwind tables have no row for a function on the stack, for example one that was compiled while "
-         "the kernel ran. The kernel walked the stack itself, which leaves out functions that lock or schedule."},
+     .meaning = "The kernel's unwind tables have no row for a function on the stack, such as one that was compiled at "
+                "run time. The kernel walked the stack itself, which leaves out functions that lock or schedule."},
     {.id = LossId::kKernelWalkDiffers,
      .name = "kernel stack walked wrongly",
      .meaning = "offcpu walked a kernel stack by the kernel's unwind tables, and the result differed from the kernel's "
-                "own walk. The wait has the stack of the kernel's walk, and so have all later ones. These may lack "
+                "own walk. This wait and all later ones have the stacks of the kernel's walks, which may lack "
                 "functions that lock or schedule.",
-     .advice = "Report it, with the version of the kernel."},
+     .advice = "Please report this, with the version of the kernel."},
     {.id = LossId::kKernelStackLate,
      .name = "kernel stack sent late",
      .meaning = "The ring had no room for the frames of a kernel stack or for a list of code. They were sent again."},
@@ -99,7 +98,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "A stack was copied while code that its CPU had interrupted held the lock of the ring. Its waits have "
                 "no user stack."},
     {.id = LossId::kCaptureAnswerLost,
-     .name = "capture failed and could not say so",
+     .name = "capture failed, reason lost",
      .meaning = "A stack could not be copied, and the ring had no room to say why. Its waits have no user stack.",
      .advice = kRecordLess},
     {.id = LossId::kStackUnknown,
@@ -107,33 +106,33 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "The mapping around a stack pointer was not found, so only the page of the stack pointer was copied. "
                 "Deep stacks are truncated."},
     {.id = LossId::kCodeUnknown,
-     .name = "capture whose code could not be told",
+     .name = "capture of unknown code",
      .meaning = "Finding out which code a process had mapped would have taken too much of its time. Its stack is "
-                "walked only if its mappings have not changed since offcpu looked at them."},
+                "walked only if its mappings have not changed since offcpu last read them."},
     {.id = LossId::kMappingsBudget,
-     .name = "mappings not looked at: budget",
-     .meaning = "The time for looking at mappings was used up in that second. A stack is walked only if its mappings "
-                "have not changed since offcpu looked at them."},
+     .name = "mappings not checked: budget",
+     .meaning = "The budget for checking mappings was used up in that second. A stack is walked only if its mappings "
+                "have not changed since offcpu last read them."},
     {.id = LossId::kSwitchedOff,
      .name = "captures of a process switched off for a while",
      .meaning = "Within a second, copying stacks took more time from the threads of a process than 25 % of the host's "
-                "CPUs have. For ten seconds its waits have no user stack.",
+                "CPUs have. For ten seconds, its waits have no user stack.",
      .advice = kNoShortWaits},
     {.id = LossId::kLifecycleLost,
      .name = "exec or exit not reported",
-     .meaning = "The ring had no room for the news that a process has ended or runs another program. offcpu notices it "
-                "later."},
+     .meaning =
+         "The ring had no room to report that a process has ended or runs another program. offcpu notices that later."},
     {.id = LossId::kGoneAtEnd,
      .name = "ended before its open wait was listed",
-     .meaning = "A thread waited when the recording ended, and was dead before offcpu listed it. In a ledger, also a "
-                "thread that slept throughout and has run more than once since.",
+     .meaning = "A thread waited when the recording ended, and was gone before offcpu listed it. In a ledger, this "
+                "also counts a thread that slept throughout and has run more than once since.",
      .takes_time = true,
      .ledger = LostTime::kGoneAtEnd},
     {.id = LossId::kAccountLost,
      .name = "account of a thread lost",
      .meaning = "The ledger lacks the account of a thread, or its beginning. The ring had no room for it, the kernel "
-                "could not make it at that moment, or the thread ended with the recording and waited for its last "
-                "moment on a CPU for half a second.",
+                "could not create it at that moment, or the thread ended with the recording and waited more than half "
+                "a second for its last moment on a CPU.",
      .advice = kRecordFewer},
     {.id = LossId::kNotListed,
      .name = "waiting thread not listed: no buffer",
@@ -144,11 +143,11 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "offcpu did not see who ended a wait. The wait has no waker."},
     {.id = LossId::kWakerCut,
      .name = "chain of wakers cut: no task storage",
-     .meaning = "The kernel had no memory for a waker of a chain. The chain is shorter than it was.",
+     .meaning = "The kernel had no memory for a waker of a chain. The chain is shorter than it should be.",
      .advice = kFreeMemory},
     {.id = LossId::kNotFollowed,
      .name = "child not followed: too many",
-     .meaning = "The recorded processes have more children than offcpu can follow. The rest is not recorded.",
+     .meaning = "The recorded processes have more children than offcpu can follow. The rest are not recorded.",
      .advice = "Record their control group instead (--cgroup).",
      .takes_time = true},
     {.id = LossId::kSampleRingFull,
@@ -162,7 +161,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .takes_time = true},
     {.id = LossId::kSampleNoStorage,
      .name = "on-CPU sample: no task storage",
-     .meaning = "The kernel had no memory to note the thread that a sample met.",
+     .meaning = "The kernel had no memory to note the thread that was sampled.",
      .advice = kFreeMemory,
      .takes_time = true},
     {.id = LossId::kSampleMissed,
@@ -188,25 +187,25 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .takes_time = true},
     {.id = LossId::kUndecodable,
      .name = "undecodable record",
-     .meaning = "offcpu did not understand a record of the ring. This is an error in offcpu: please report it."},
+     .meaning = "offcpu could not decode a record of the ring. This is a bug in offcpu: please report it."},
     {.id = LossId::kUserWalkDiffers,
      .name = "user stack walked wrongly",
-     .meaning = "A user stack that a BPF program has walked differed from its capture. From then on offcpu captures "
-                "all stacks of that code.",
-     .advice = "Report it, with the program."},
+     .meaning = "A user stack that a BPF program walked differed from its capture. From then on, offcpu captures all "
+                "stacks of that code.",
+     .advice = "Please report this, with the program."},
     {.id = LossId::kNameConflict,
      .name = "two contents under one name",
-     .meaning = "Two stacks or two lists of code had the same name, which is a hash of 64 bits under a secret key. "
-                "offcpu shows neither of them. Waits with such a kernel stack have [unknown kernel stack] instead. "
-                "Such user stacks are captured, or missing.",
-     .advice = "Report it: it should not happen in millions of years."},
+     .meaning = "Two stacks or two lists of code had the same name, which is a 64-bit hash under a secret key. offcpu "
+                "shows neither. Waits with such a kernel stack show [unknown kernel stack] instead. Such user stacks "
+                "are captured, or missing.",
+     .advice = "Please report this: it should not happen in millions of years."},
     {.id = LossId::kIntervalLate,
      .name = "interval came after its window",
-     .meaning = "offcpu read a wait after it had closed the window of the wait.",
+     .meaning = "offcpu read a wait after it had closed the window that the wait belongs to.",
      .takes_time = true},
     {.id = LossId::kSampleLate,
      .name = "on-CPU sample came after its window",
-     .meaning = "offcpu read a sample after it had closed the window of the sample.",
+     .meaning = "offcpu read a sample after it had closed the window that the sample belongs to.",
      .takes_time = true},
     {.id = LossId::kOpenWaitMissed,
      .name = "open wait missed at a window's end",
@@ -219,49 +218,50 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .takes_time = true},
     {.id = LossId::kTooManyProcesses,
      .name = "too many processes",
-     .meaning = "More processes waited than offcpu can keep at a time. Waits of the rest have no user stack.",
+     .meaning = "More processes waited than offcpu can keep at a time. The waits of the others have no user stack.",
      .advice = kRecordFewer},
     {.id = LossId::kTooManyWaitingStacks,
-     .name = "too many stacks waiting for a look at their process",
-     .meaning = "Stacks came faster than offcpu could look at their processes. Their waits have no user stack."},
+     .name = "too many stacks waiting for a process snapshot",
+     .meaning =
+         "Stacks came faster than offcpu could read the mappings of their processes. Their waits have no user stack."},
     {.id = LossId::kKernelStackUndefined,
      .name = "kernel stack without definition",
-     .meaning = "The frames of a kernel stack did not come. Its waits are shown with [unknown kernel stack]."},
+     .meaning = "The frames of a kernel stack did not arrive. Its waits show [unknown kernel stack]."},
     {.id = LossId::kRowTableFull,
      .name = "row table full",
-     .meaning = "The profile has as many rows as it may have. The time of all others is in one row, [other].",
+     .meaning = "The profile has reached its limit of rows. The time of all further rows is in one row, [other].",
      .advice = kShorterWindows},
     {.id = LossId::kUserStackTableFull,
      .name = "user stack table full",
-     .meaning = "The profile has as many user stacks as it may have. All others are shown as [other].",
+     .meaning = "The profile has reached its limit of user stacks. All further ones are shown as [other].",
      .advice = kShorterWindows},
     {.id = LossId::kKernelStackTableFull,
      .name = "kernel stack table full",
-     .meaning = "The profile has as many kernel stacks as it may have. All others are shown as [other].",
+     .meaning = "The profile has reached its limit of kernel stacks. All further ones are shown as [other].",
      .advice = kShorterWindows},
     {.id = LossId::kProcessTableFull,
      .name = "process table full",
-     .meaning = "The profile has as many processes as it may have. All others are shown as [other].",
+     .meaning = "The profile has reached its limit of processes. All further ones are shown as [other].",
      .advice = kShorterWindows},
     {.id = LossId::kCommTableFull,
      .name = "thread name table full",
-     .meaning = "The profile has as many names of threads as it may have. All others are shown as [other].",
+     .meaning = "The profile has reached its limit of thread names. All further ones are shown as [other].",
      .advice = kShorterWindows},
     {.id = LossId::kWakerTableFull,
      .name = "waker table full",
-     .meaning = "The profile has as many chains of wakers as it may have. All others are shown as [other].",
+     .meaning = "The profile has reached its limit of waker chains. All further ones are shown as [other].",
      .advice = kShorterWindows},
     {.id = LossId::kControlGroupTableFull,
      .name = "control group table full",
-     .meaning = "The paths of control groups take as much memory as they may. Threads of all other groups lack the "
-                "labels cgroup, pod and unit."},
+     .meaning = "The paths of control groups have reached their limit of memory. Threads of all further groups lack "
+                "the labels cgroup, pod and unit."},
     {.id = LossId::kLedgerFull,
      .name = "ledger full: threads",
-     .meaning = "The ledger has as many threads as it may have. It lacks the others.",
+     .meaning = "The ledger has reached its limit of threads. It lacks all further ones.",
      .advice = kRecordFewer},
     {.id = LossId::kTargetStuck,
      .name = "target stuck",
-     .meaning = "Reading a process or its files took too long, and offcpu gave it up.",
+     .meaning = "Reading a process or its files took too long, and offcpu gave up.",
      .advice = kSilentFiles},
     {.id = LossId::kTargetNotRead,
      .name = "target not read: too many of its user are stuck",
@@ -269,7 +269,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .advice = kSilentFiles},
     {.id = LossId::kReaderNotStarted,
      .name = "reader thread not started",
-     .meaning = "The kernel refused to start a thread for offcpu: a limit of tasks is reached.",
+     .meaning = "The kernel refused to start a thread for offcpu: a limit on tasks has been reached.",
      .advice = "Raise TasksMax of the service."},
     {.id = LossId::kModuleUnreadable,
      .name = "module unreadable",
@@ -277,28 +277,27 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .advice = "See `offcpu doctor`: CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH may be missing."},
     {.id = LossId::kMemoryShare,
      .name = "over its user's share of memory",
-     .meaning = "The files that the processes of one user map have more tables than offcpu holds for one user.",
+     .meaning = "The files that one user's processes map have more tables than offcpu holds for one user.",
      .advice = kMoreMemory},
     {.id = LossId::kMappingLeftOut,
      .name = "executable mapping left out: too many in one process",
-     .meaning = "A process has more executable mappings than offcpu looks at. Walks end in the others."},
+     .meaning = "A process has more executable mappings than offcpu keeps. Walks end in the others."},
     {.id = LossId::kModuleTables,
      .name = "module without tables: too many",
-     .meaning = "The host has more modules mapped than offcpu holds tables of.",
+     .meaning = "The host has more modules mapped than offcpu holds tables for.",
      .advice = kRecordFewer},
     {.id = LossId::kModuleFile,
      .name = "module without its file: too many",
-     .meaning = "offcpu has as many files open as it may have. Frames of all other modules are shown without names.",
+     .meaning = "offcpu has reached its limit of open files. Frames of all further modules have no names.",
      .advice = "Raise LimitNOFILE of the service."},
     {.id = LossId::kTableTooLarge,
      .name = "unwind table too large",
-     .meaning =
-         "A file has an unwind table of more than 128 MiB. offcpu uses its front or nothing of it, and walks end "
-         "in code that the rest describes.",
-     .advice = "Leave out code that is not used (-ffunction-sections, -Wl,--gc-sections), or split the file."},
+     .meaning = "A file has an unwind table of more than 128 MiB. offcpu uses only its beginning, or none of it, and "
+                "walks end in code that the rest describes.",
+     .advice = "Remove unused code (-ffunction-sections, -Wl,--gc-sections), or split the file."},
     {.id = LossId::kCorruptTable,
      .name = "corrupt unwind table",
-     .meaning = "An SFrame table is damaged. offcpu uses .eh_frame of its module instead.",
+     .meaning = "An SFrame table is damaged. offcpu uses the module's .eh_frame instead.",
      .advice = "See `offcpu sframe`."},
     {.id = LossId::kBadTableEntry,
      .name = "bad unwind table entry",
@@ -306,51 +305,48 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .advice = "See `offcpu sframe`."},
     {.id = LossId::kOldSFrame,
      .name = "SFrame table of an old version",
-     .meaning = "offcpu does not read SFrame tables of versions 1 and 2. It uses .eh_frame of the module instead.",
+     .meaning = "offcpu does not read SFrame tables of versions 1 and 2. It uses the module's .eh_frame instead.",
      .advice = "Link the module with an assembler and a linker that write version 3."},
     {.id = LossId::kRuntimeUnknown,
      .name = "language runtime of an unknown version",
-     .meaning =
-         "A process has a Java virtual machine of a version or build that offcpu does not know. Its frames have no "
-         "names of methods, and walks through them are guesses.",
-     .advice = "Run it with a HotSpot virtual machine of JDK 11 or later, or report its version."},
+     .meaning = "A process has a Java virtual machine of a version or build that offcpu does not know. Its frames have "
+                "no method names, and walks through them are guesses.",
+     .advice = "Run it with a HotSpot virtual machine of JDK 11 or later, or report its version to us."},
     {.id = LossId::kControlGroupNotTold,
-     .name = "path of a control group not told",
-     .meaning = "The kernel did not give the path of a control group. The wait has no label cgroup, pod or unit.",
+     .name = "path of a control group not known",
+     .meaning = "The kernel did not give the path of a control group. The wait lacks the labels cgroup, pod and unit.",
      .advice = "Give offcpu CAP_DAC_READ_SEARCH, and let it call open_by_handle_at(2)."},
     {.id = LossId::kNamesNotRead,
      .name = "names of a module not read in time",
-     .meaning = "Reading the symbols of a file took too long. Its frames are shown without names.",
+     .meaning = "Reading the symbols of a file took too long. Its frames have no names.",
      .advice = kSilentFiles},
     {.id = LossId::kSymbolsUnreadable,
      .name = "symbols of a file not readable",
-     .meaning =
-         "offcpu could not open or read a file that a process has mapped, its symbol table has more than 1 GiB, or its "
-         "debug file in the root directory of the process is not trusted. Frames are shown without names, or with "
-         "those "
-         "of functions that other files use alone.",
+     .meaning = "offcpu could not open or read a file that a process has mapped, its symbol table has more than 1 GiB, "
+                "or its debug file in the root directory of the process is not trusted. Its frames have no names, or "
+                "only those of functions that the file exports.",
      .advice = "See `offcpu doctor`: CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH may be missing. offcpu(1) says which debug "
                "files are trusted."},
     {.id = LossId::kNameMemoryShare,
      .name = "name over its user's share of memory",
-     .meaning = "The names of functions in the files of one user take more than offcpu holds for one user.",
+     .meaning = "The function names in one user's files take more memory than offcpu holds for one user.",
      .advice = kRecordFewer},
     {.id = LossId::kLinesCut,
      .name = "source lines of a file not all read",
-     .meaning = "The debug information of a file is damaged, or reading it takes more time or memory than offcpu gives "
-                "it. Some frames are shown without their places in the source, and without what was inlined there.",
-     .advice = "Debug information that is not compressed (objcopy --decompress-debug-sections) takes less memory."},
+     .meaning = "The debug information of a file is damaged, or reading it takes more time or memory than offcpu "
+                "allows. Some frames have no source lines and no inlined functions.",
+     .advice =
+         "Reading takes less memory if the debug information is not compressed (objcopy --decompress-debug-sections)."},
 }};
 
 constexpr std::string_view kLeaveOutShort =
-    "more came than offcpu could take: leave out short waits (--min-wait), or record fewer processes (-p, --cgroup)";
+    "offcpu could not keep up: leave out short waits (--min-wait), or record fewer processes (-p, --cgroup)";
 
 constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
-    {.reason = NoUserStack::kNone, .meaning = "There is one."},
+    {.reason = NoUserStack::kNone, .meaning = "The user stack is there."},
     {.reason = NoUserStack::kBudget,
-     .meaning = "offcpu met more new stacks than its budget lets it copy.",
-     .advice =
-         "more stacks were not known yet than may be copied: record for longer, or fewer processes (-p, --cgroup)"},
+     .meaning = "There were more new stacks than the budget allows offcpu to copy.",
+     .advice = "too many new stacks to copy: record for longer, or fewer processes (-p, --cgroup)"},
     {.reason = NoUserStack::kRingFull,
      .meaning = "Stacks came faster than offcpu read them.",
      .advice = kLeaveOutShort},
@@ -358,15 +354,17 @@ constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
      .meaning = "All buffers for copies of stacks were in use.",
      .advice = kLeaveOutShort},
     {.reason = NoUserStack::kUnreadable,
-     .meaning = "The top of the stack was not in memory when it was to be copied, and could not be brought there."},
+     .meaning = "The top of the stack was not in memory when offcpu copied it, and could not be brought in."},
     {.reason = NoUserStack::kExiting, .meaning = "The thread was ending."},
     {.reason = NoUserStack::kExec, .meaning = "The process began to run another program before the stack was copied."},
     {.reason = NoUserStack::kPending, .meaning = "The thread was still inside the kernel when the recording ended."},
-    {.reason = NoUserStack::kLost, .meaning = "The copy of the stack did not come in time.", .advice = kLeaveOutShort},
-    {.reason = NoUserStack::kGone, .meaning = "The process ended before offcpu could look at what it has mapped."},
+    {.reason = NoUserStack::kLost,
+     .meaning = "The copy of the stack did not arrive in time.",
+     .advice = kLeaveOutShort},
+    {.reason = NoUserStack::kGone, .meaning = "The process ended before offcpu could read what it had mapped."},
     {.reason = NoUserStack::kTargetStuck,
      .meaning = "Reading the process or its files hangs.",
-     .advice = "reading the process hangs: see whether it is on a file system that does not answer"},
+     .advice = "reading the process hangs: check whether it is on a file system that hangs"},
     {.reason = NoUserStack::kUnreadableProcess,
      .meaning = "The mappings or the memory of the process could not be read.",
      .advice = "see `offcpu doctor`: CAP_SYS_PTRACE may be missing"},
@@ -374,23 +372,22 @@ constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
      .meaning = "The process changed its mappings of code so often that no two readings of them agreed."},
     {.reason = NoUserStack::kNotSeenLeaving,
      .meaning = "The thread left the CPU before the recording began, or had not been on a CPU yet. On kernels before "
-                "6.18, stacks are found when threads leave a CPU."},
+                "6.18, stacks are taken when threads leave a CPU."},
     {.reason = NoUserStack::kSwitchedOff,
      .meaning = "Within a second, copying stacks took more time from the threads of the process than 25 % of the "
                 "host's CPUs have.",
-     .advice = "the process waits so often that copying its stacks took too much of its time: leave out short waits "
-               "(--min-wait)"},
+     .advice = "copying the stacks of the process took too much of its time: leave out short waits (--min-wait)"},
     {.reason = NoUserStack::kOverload, .meaning = "offcpu did not keep up.", .advice = kLeaveOutShort},
     {.reason = NoUserStack::kUnsupported,
      .meaning = "This kernel offers no way to copy a user stack.",
-     .advice = "see `offcpu doctor`: this kernel does not let user stacks be copied"},
+     .advice = "see `offcpu doctor`: offcpu cannot copy user stacks on this kernel"},
     {.reason = NoUserStack::kStale, .meaning = "The thread ran while its stack was read from outside."},
     {.reason = NoUserStack::kKernelThread,
      .meaning = "A thread of the kernel, such as a worker of io_uring, has no user stack. Nothing is lost."},
     {.reason = NoUserStack::kOnCpu,
-     .meaning = "The thread is running. Only the stack of a thread that waits can be read from outside."},
+     .meaning = "The thread is running. Only the stack of a waiting thread can be read from outside."},
     {.reason = NoUserStack::kNotAsked,
-     .meaning = "The waker woke a thread that is not recorded, or that had waited for too short a time."},
+     .meaning = "The waker woke a thread that is not recorded, or whose wait was too short."},
 }};
 
 // An entry that was forgotten leaves an empty one at the end.

@@ -92,8 +92,8 @@ absl::Status CheckTimeNamespace(std::string_view offsets) {
   while (lines >> clock >> seconds >> ns) {
     if (seconds == 0 && ns == 0) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("this is a time namespace, ", clock, " is ", seconds,
-                     " s off the kernel's: run it in the host's, as by nsenter --time=/proc/1/ns/time"));
+        absl::StrCat("this process is in a time namespace: ", clock, " is ", seconds,
+                     " s off the kernel's clock; run it in the host's, for example by nsenter --time=/proc/1/ns/time"));
   }
   return absl::OkStatus();
 }

@@ -62,7 +62,7 @@ absl::Status CheckProcess(pid_t pid) {
         absl::StrCat(pid, " is a thread of process ", process, ": use -t ", pid, " or -p ", process));
   }
   if (!ProcessHasEnded(pid)) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("process ", pid, " has ended and only waits to be reaped by its parent"));
+  return absl::NotFoundError(absl::StrCat("process ", pid, " has ended, and its parent has not reaped it"));
 }
 
 absl::Status CheckUserProcess(pid_t pid) {
@@ -101,7 +101,7 @@ absl::StatusOr<WaitKind> FindState(const std::string& name) {
     if (name == letter || name == Name(kind)) return kind;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("no state is called '", name, "': there are sleeping, disk, stopped, preempted and yielded"));
+      absl::StrCat("no state is called '", name, "'; the states are sleeping, disk, stopped, preempted and yielded"));
 }
 
 bool ThreadHasEnded(pid_t tid) {
@@ -121,7 +121,7 @@ absl::StatusOr<std::string> CgroupDirectory(const std::string& path) {
   if (!mount.ok()) return mount.status();
   const std::string below = absl::StrCat(*mount, "/", path);
   if (std::filesystem::is_directory(below, error)) return below;
-  return absl::NotFoundError(absl::StrCat("no cgroup ", path, " (looked below ", *mount, " too)"));
+  return absl::NotFoundError(absl::StrCat("no cgroup ", path, " (also looked below ", *mount, " too)"));
 }
 
 absl::StatusOr<std::string> ContainerDirectory(const std::string& id) {

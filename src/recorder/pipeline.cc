@@ -99,7 +99,7 @@ uint64_t Pipeline::readings() const {
 }
 
 absl::Status Pipeline::Cut(uint64_t end_ns, const std::vector<WaitingThread>& threads) {
-  if (end_ns <= windows_.begin_ns()) return absl::InternalError("the scheduler's clock does not go on");
+  if (end_ns <= windows_.begin_ns()) return absl::InternalError("the scheduler's clock has stopped");
   targets_.table().BeginWindow();
   stacks_.BeginWindow(threads);
   std::vector<WaitingThread> waiting;

@@ -89,7 +89,7 @@ absl::Status NothingListed(pid_t pid) {
   if (access(absl::StrCat("/proc/", pid).c_str(), F_OK) != 0)
     return absl::NotFoundError(absl::StrCat("there is no process ", pid));
   return absl::AbortedError(
-      absl::StrCat("the kernel lists no thread of process ", pid, ": it is kept from being looked at, or has ended"));
+      absl::StrCat("the kernel lists no thread of process ", pid, ": it is hidden, or has ended"));
 }
 
 class Reading {
@@ -110,7 +110,7 @@ class Reading {
       if (!threads.ok()) return threads.status();
       if (attempt == 0 && threads->empty()) return NothingListed(pid_);
       const bool again = Attempt(*threads);
-      if (is_cancelled_()) return absl::CancelledError("nobody waits for the stacks any more");
+      if (is_cancelled_()) return absl::CancelledError("the client that asked for the stacks is gone");
       if (!again) break;
     }
     return Result();
@@ -230,8 +230,7 @@ absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& un
   const absl::StatusOr<Listing> listing = LoadListing();
   if (!listing.ok()) return listing.status();
   const auto readers = std::make_shared<ReaderPool>();
-  if (readers->stats().threads == 0)
-    return absl::ResourceExhaustedError("no thread to read a process with can be started");
+  if (readers->stats().threads == 0) return absl::ResourceExhaustedError("cannot start a thread to read the process");
   const auto never = [] { return false; };
   return ReadProcessStacks(pid, unwind, *listing, std::make_shared<ModuleCache>(),
                            TimedReadOn(readers, kDeadline, never), never);

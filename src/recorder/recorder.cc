@@ -223,8 +223,7 @@ absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& co
   if (!programs.ok()) return programs.status();
   if (modules == nullptr) modules = std::make_shared<ModuleCache>();
   if (readers == nullptr) readers = std::make_shared<ReaderPool>();
-  if (readers->stats().threads == 0)
-    return absl::ResourceExhaustedError("no thread to read processes with can be started");
+  if (readers->stats().threads == 0) return absl::ResourceExhaustedError("cannot start a thread to read processes");
   auto recorder = std::make_unique<RecorderImpl>(config, *features, *std::move(programs), std::move(modules), readers);
   if (absl::Status status = recorder->StartThreads(); !status.ok()) return status;
   return recorder;

@@ -16,7 +16,7 @@ std::string OfHost(const ProfileStats& stats, double ns) {
 }
 
 std::string BudgetText(const ProfileStats& stats) {
-  if (stats.cpu_budget_ppm == 0) return "not held, the sample is fixed";
+  if (stats.cpu_budget_ppm == 0) return "no budget, the sample is fixed";
   return absl::StrCat("budget ", PercentText(stats.cpu_budget_ppm));
 }
 

@@ -12,22 +12,21 @@ namespace offcpu {
 namespace {
 
 constexpr std::string_view kNoTable =
-    "code without unwind tables: install or keep .eh_frame or .sframe, or build it with -fno-omit-frame-pointer";
+    "code without unwind tables: keep its .eh_frame or .sframe, or build it with -fno-omit-frame-pointer";
 
 constexpr std::string_view kLeftOut =
-    "code that its file's unwind tables leave out, as tables of assembler code may: --verbose lists the files";
+    "code that its file's unwind tables leave out, often assembler code: --verbose lists the files";
 
 constexpr std::string_view kTableMissing =
-    "code of a file whose unwind table is damaged, too large, or had no room: the lines of losses say which";
+    "code of a file whose unwind table is damaged or too large, or found no room: the losses say which";
 
 constexpr std::string_view kNotDescribed = "code that no unwind table describes: --verbose lists the files";
 
 constexpr std::string_view kGenerated =
-    "code that is in no file and has no unwind table: if the program compiles it, start it with frame pointers, if it "
-    "has such an option";
+    "generated code without an unwind table: start the program with frame pointers, if it has an option for that";
 
 constexpr std::string_view kGuessed =
-    "perhaps whole: it went by frame pointers, which nothing proves but unwind tables (.eh_frame, .sframe)";
+    "perhaps whole: the walk followed frame pointers, and only unwind tables (.eh_frame, .sframe) prove an end";
 
 std::string_view RemedyOfNoRow(NoRow why) {
   switch (why) {
@@ -63,23 +62,22 @@ std::string_view RemedyOf(EndReason reason) {
     case EndReason::kNoRow:
       return kNotDescribed;
     case EndReason::kStackCopy:
-      return "deep stacks: a thread's next ones are copied further up";
+      return "deep stacks: more is copied of a thread's next stacks";
     case EndReason::kOtherStack:
-      return "signal handlers with stacks of their own: a thread's next captures have what they interrupted";
+      return "signal handlers on their own stacks: a thread's next captures also copy the interrupted stack";
     case EndReason::kGuessedEnd:
       return kGuessed;
     case EndReason::kGeneratedCode:
       return kGenerated;
     case EndReason::kFrameLimit:
-      return "deep stacks: --max-frames keeps more of them";
+      return "deep stacks: --max-frames keeps more frames";
     case EndReason::kBadCfa:
-      return "an unwind table that does not fit the stack, or a stack that the program has switched: --verbose lists "
-             "the files";
+      return "an unwind table does not fit the stack, or the program has switched stacks: --verbose lists the files";
     case EndReason::kBadMemory:
-      return "an unwind table that names what lies outside of the stack: --verbose lists the files";
+      return "an unwind table refers to memory outside of the stack: --verbose lists the files";
     case EndReason::kBadReturnAddress:
-      return "a return address that is not in known code: the program has only just made it, another tool has replaced "
-             "it (a probe of returns), or the unwind table is wrong: --verbose lists the files";
+      return "a return address is not in known code: the program has only just made it, another tool has replaced it "
+             "(uretprobes), or the unwind table is wrong; --verbose lists the files";
     case EndReason::kComplete:
     case EndReason::kExpression:
     case EndReason::kRegisterUnknown:

@@ -108,7 +108,7 @@ void WriteAccuracy(const NamedProfile& profile, const ShownRows& shown, ByteSink
 void WriteStackShares(const NamedProfile& profile, size_t most_gaps, ByteSink sink) {
   const StackShares shares = SharesOf(profile);
   if (shares.ns == 0) return;
-  sink(absl::StrFormat("with stacks   %s of the time off a CPU has all of its user stack\n",
+  sink(absl::StrFormat("with stacks   %s of the time off a CPU has its whole user stack\n",
                        FormatPercent(shares.complete_ns, shares.ns)));
   if (shares.complete_ns >= shares.ns / 100 * 99) return;
   for (size_t i = 0; i < std::min(most_gaps, shares.gaps.size()); ++i) {
@@ -135,7 +135,7 @@ void WriteHidden(const NamedProfile& profile, const ShownRows& shown, ByteSink s
   const auto most = std::max_element(sums.begin(), sums.end(), [](const IdleSum& a, const IdleSum& b) {
     return std::tie(a.ended_ns, a.blocked_ns) < std::tie(b.ended_ns, b.blocked_ns);
   });
-  sink(absl::StrFormat("  %-11s %s, %s: also if a request waits for another server\n",
+  sink(absl::StrFormat("  %-11s %s, %s: may include waits for other servers\n",
                        most->ended_ns == 0 ? "most at" : "woken at", Printable(most->name),
                        FormatDuration(most->blocked_ns)));
 }
@@ -148,7 +148,7 @@ void WriteWalks(const ProfileStats& stats, ByteSink sink) {
                        complete.empty() ? "" : absl::StrCat(" (", complete, ")")));
   if (ended(EndReason::kGuessedEnd) != 0) {
     sink(absl::StrCat("  guessed end ", FormatPercent(ended(EndReason::kGuessedEnd), stats.walks),
-                      ", perhaps complete: nothing proves that the outermost frame has no callers\n"));
+                      ", perhaps complete: nothing proves that the outermost frame has no caller\n"));
   }
   const std::string incomplete = IncompleteShares(stats);
   if (!incomplete.empty()) sink(absl::StrCat("  truncated   ", incomplete, "\n"));
@@ -167,7 +167,7 @@ void WriteWalkMisses(const ProfileStats& stats, ByteSink sink) {
     if (stats.walk_misses[i] == 0) continue;
     misses.push_back(absl::StrFormat("%d %s", stats.walk_misses[i], std::string(Name(static_cast<WalkMiss>(i)))));
   }
-  if (!misses.empty()) sink(absl::StrCat("  not so      ", absl::StrJoin(misses, ", "), "\n"));
+  if (!misses.empty()) sink(absl::StrCat("  missed      ", absl::StrJoin(misses, ", "), "\n"));
 }
 
 void WriteLosses(const ProfileStats& stats, ByteSink sink) {
@@ -221,10 +221,8 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
                        Stacks(profile, &ProfileRow::user_stack), Stacks(profile, &ProfileRow::kernel_stack),
                        stats.captures, stats.cookies));
   if (stats.walked_at_switch != 0) {
-    sink(
-        absl::StrFormat("  at switches %d waits had their stacks walked where they ended, without captures; %d summed "
-                        "there; %d proven\n",
-                        stats.walked_at_switch, stats.summed_at_switch, stats.proven_walks));
+    sink(absl::StrFormat("  at switches %d waits walked, without captures; %d summed there; %d proven\n",
+                         stats.walked_at_switch, stats.summed_at_switch, stats.proven_walks));
     WriteWalkMisses(stats, sink);
     if (stats.told_rows != 0) {
       sink(absl::StrFormat("  known       %d unwind rows and %d user stacks in the kernel\n", stats.told_rows,
@@ -232,7 +230,7 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
     }
   }
   if (stats.captures != 0 && stats.capture_ns != 0) {
-    sink(absl::StrFormat("in targets    %s a capture, %s the longest\n",
+    sink(absl::StrFormat("in targets    %s per capture, %s at most\n",
                          FormatDuration(stats.capture_ns / stats.captures), FormatDuration(stats.capture_longest_ns)));
   }
   WriteCost(stats, sink);

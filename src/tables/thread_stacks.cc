@@ -177,13 +177,13 @@ std::string HeldBy(const NamedProfile& profile, const ThreadDetails& details, co
   return absl::StrCat("  mutex held by ", owner == row.tid ? "itself" : ThreadName(profile, owner));
 }
 
-// "deadlock: 12 worker waits for a mutex of 13 logger, which waits for one of 12 worker"
+// "deadlock: 12 worker waits for a mutex of 13 logger, which waits for a mutex of 12 worker"
 std::string DeadlockLine(const NamedProfile& profile, const std::vector<int32_t>& circle) {
   const std::string first = ThreadName(profile, circle.front());
   if (circle.size() == 1) return absl::StrCat("deadlock: ", first, " waits for a mutex that it holds itself\n");
   std::string line = absl::StrCat("deadlock: ", first);
   for (size_t i = 1; i <= circle.size(); ++i) {
-    absl::StrAppend(&line, i == 1 ? " waits for a mutex of " : ", which waits for one of ",
+    absl::StrAppend(&line, i == 1 ? " waits for a mutex of " : ", which waits for a mutex of ",
                     ThreadName(profile, circle[i % circle.size()]));
   }
   return line + "\n";

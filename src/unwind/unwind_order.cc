@@ -21,7 +21,7 @@ absl::StatusOr<UnwindOrder> ParseUnwindOrder(const std::string& text) {
         std::find_if(all.begin(), all.end(), [&word](FrameSource known) { return Name(known) == word; });
     if (source == all.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("no source of unwind rules is called '", word, "': there are sframe, eh_frame and fp"));
+          absl::StrCat("no source of unwind rows is called '", word, "'; the sources are sframe, eh_frame and fp"));
     }
     if (order.Has(*source)) return absl::InvalidArgumentError(absl::StrCat(word, " is given twice"));
     order.sources.push_back(*source);

@@ -61,10 +61,10 @@ TEST_F(ReadFileTest, NoMoreIsReadThanThereMayBe) {
   std::ofstream(Path("file")) << "12345678";
   EXPECT_EQ(*ReadRegularFile(Path("file"), 8), "12345678");
   ExpectError(Path("file"), 7, absl::StatusCode::kResourceExhausted,
-              "is larger than 7 bytes: it is not the file that is meant");
+              "is larger than 7 bytes: this must be the wrong file");
   std::filesystem::resize_file(Path("file"), uint64_t{1} << 40);  // sparse: reading all of it would be the end
   ExpectError(Path("file"), kMaxSmallFileBytes, absl::StatusCode::kResourceExhausted,
-              "is larger than 1 MiB: it is not the file that is meant");
+              "is larger than 1 MiB: this must be the wrong file");
 }
 
 // The kernel's files say that they have no bytes.
@@ -72,7 +72,7 @@ TEST_F(ReadFileTest, WhatSaysNoSizeIsBoundedToo) {
   ASSERT_EQ(std::filesystem::file_size("/proc/self/status"), 0u);
   EXPECT_THAT(*ReadRegularFile("/proc/self/status"), testing::StartsWith("Name:"));
   ExpectError("/proc/self/status", 100, absl::StatusCode::kResourceExhausted,
-              "is larger than 100 bytes: it is not the file that is meant");
+              "is larger than 100 bytes: this must be the wrong file");
 }
 
 // None of these is opened: a FIFO without a writer would hang the test.
@@ -84,10 +84,10 @@ TEST_F(ReadFileTest, OnlyRegularFilesAreRead) {
   Path("socket").copy(address.sun_path, sizeof(address.sun_path) - 1);
   ASSERT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   constexpr auto kWrong = absl::StatusCode::kInvalidArgument;
-  ExpectError(Path("fifo"), 10, kWrong, "is a FIFO: name a regular file");
-  ExpectError(Path("zero"), 10, kWrong, "is a device: name a regular file");
-  ExpectError(Path("socket"), 10, kWrong, "is a socket: name a regular file");
-  ExpectError(directory_, 10, kWrong, "is a directory: name a regular file");
+  ExpectError(Path("fifo"), 10, kWrong, "is a FIFO: must be a regular file");
+  ExpectError(Path("zero"), 10, kWrong, "is a device: must be a regular file");
+  ExpectError(Path("socket"), 10, kWrong, "is a socket: must be a regular file");
+  ExpectError(directory_, 10, kWrong, "is a directory: must be a regular file");
 }
 
 TEST_F(ReadFileTest, WhatIsNotThereIsNotFound) {

@@ -72,13 +72,13 @@ TEST(IdlePatterns, AllThatAPatternCanSay) {
 }
 
 TEST(IdlePatterns, AnErrorSaysWhereAndWhat) {
-  EXPECT_EQ(ErrorOf("stack = f\n"), "f:1: a pattern begins with its name in brackets, as [pool of a server]");
-  EXPECT_EQ(ErrorOf("\n[a\n"), "f:2: the name of a pattern stands alone in brackets");
-  EXPECT_EQ(ErrorOf("[ ]\n"), "f:1: the name of a pattern stands alone in brackets");
+  EXPECT_EQ(ErrorOf("stack = f\n"), "f:1: a pattern must begin with its name in brackets, such as [pool of a server]");
+  EXPECT_EQ(ErrorOf("\n[a\n"), "f:2: the name of a pattern must stand alone in brackets");
+  EXPECT_EQ(ErrorOf("[ ]\n"), "f:1: the name of a pattern must stand alone in brackets");
   EXPECT_EQ(ErrorOf("[a]\nsyscall = read\nstack = f\n[a]\n"), "f:4: 'a' is there twice");
-  EXPECT_EQ(ErrorOf("[a]\nstack f\n"), "f:2: a line is [NAME], KEY = VALUE or a comment that begins with #");
+  EXPECT_EQ(ErrorOf("[a]\nstack f\n"), "f:2: a line must be [NAME], KEY = VALUE or a comment that begins with #");
   EXPECT_EQ(ErrorOf("[a]\nstacks = f\n"),
-            "f:2: nothing is called 'stacks': there are process, thread, syscall, cause, wait and stack");
+            "f:2: unknown key 'stacks'; the keys are process, thread, syscall, cause, wait and stack");
   EXPECT_EQ(ErrorOf("[a]\nsyscall = read\nsyscall = write\n"), "f:3: syscall is there twice");
   EXPECT_EQ(ErrorOf("[a]\nsyscall = reed\n"), "f:2: no system call is called 'reed'");
   EXPECT_EQ(ErrorOf("[a]\ncause = locks\n"), "f:2: no cause is called 'locks'");
@@ -91,17 +91,19 @@ TEST(IdlePatterns, AnErrorSaysWhereAndWhat) {
   EXPECT_EQ(ErrorOf("[a]\nstack = f; g | <no name in *>\n"),
             "f:2: 'g | <no name in *>' stands for a function of any module: name it");
   EXPECT_EQ(ErrorOf("[a]\nstack = f; [<no name in g>]\n"),
-            "f:2: a function without a name is no sign of anything: say which one it is");
+            "f:2: a function without a name proves nothing: add its name");
   EXPECT_EQ(ErrorOf("[a]\nstack = f | <no name in g>; h\n"),
-            "f:2: a stack begins with a function that must be there and have a name");
-  EXPECT_EQ(ErrorOf("[a]\nstack = ...\n"), "f:2: a stack begins with a function that must be there and have a name");
-  EXPECT_EQ(ErrorOf("[a]\nstack = [f]; g\n"), "f:2: a stack begins with a function that must be there and have a name");
+            "f:2: a stack must begin with a function that is not optional and has a name");
+  EXPECT_EQ(ErrorOf("[a]\nstack = ...\n"),
+            "f:2: a stack must begin with a function that is not optional and has a name");
+  EXPECT_EQ(ErrorOf("[a]\nstack = [f]; g\n"),
+            "f:2: a stack must begin with a function that is not optional and has a name");
   EXPECT_EQ(ErrorOf("[a]\nstack = f; [g]; ...\n"),
-            "f:2: in front of ... is a function that must be there and have a name");
-  EXPECT_EQ(ErrorOf("[a]\nsyscall = read\n\n[b]\n"), "f:1: a pattern has a line 'stack = ...'");
+            "f:2: the function before ... must not be optional, and must have a name");
+  EXPECT_EQ(ErrorOf("[a]\nsyscall = read\n\n[b]\n"), "f:1: a pattern needs a line 'stack = ...'");
   EXPECT_EQ(ErrorOf("\n[a]\nstack = f\n"),
-            "f:2: a pattern has a line 'syscall = ...', or lines 'wait = ...' and 'cause = ...'");
-  EXPECT_EQ(ErrorOf("[a]\noff\nstack = f\n"), "f:1: a pattern that is off has nothing else");
+            "f:2: a pattern needs a line 'syscall = ...', or lines 'wait = ...' and 'cause = ...'");
+  EXPECT_EQ(ErrorOf("[a]\noff\nstack = f\n"), "f:1: a pattern that is off must have no other line");
 }
 
 TEST(IdlePatterns, FunctionsWithoutANameOfAModule) {
@@ -124,12 +126,11 @@ TEST(IdlePatterns, FunctionsWithoutANameThatMustBeThere) {
   EXPECT_THAT(frames[1].names, ElementsAre("g", "h"));
   EXPECT_FALSE(frames[1].may_be_missing);
   EXPECT_TRUE(frames[1].may_be_unnamed);
-  EXPECT_EQ(ErrorOf("[a]\nstack = f; <no name>\n"),
-            "f:2: a function without a name is no sign of anything: say which one it is");
+  EXPECT_EQ(ErrorOf("[a]\nstack = f; <no name>\n"), "f:2: a function without a name proves nothing: add its name");
   EXPECT_EQ(ErrorOf("[a]\nstack = f | <no name>; g\n"),
-            "f:2: a stack begins with a function that must be there and have a name");
+            "f:2: a stack must begin with a function that is not optional and has a name");
   EXPECT_EQ(ErrorOf("[a]\nstack = f; g | <no name>; ...\n"),
-            "f:2: in front of ... is a function that must be there and have a name");
+            "f:2: the function before ... must not be optional, and must have a name");
 }
 
 std::string Functions(const IdleStack& stack) {
@@ -176,19 +177,19 @@ TEST(IdlePatterns, ErrorsOfEnds) {
   EXPECT_EQ(ErrorOf("[a]\nstack = f; <nothing>\n"), "f:2: no end of stacks above is called '<nothing>'");
   EXPECT_EQ(ErrorOf("[a]\nstack = f; <b>\n[<b>]\nstack = g\n"), "f:2: no end of stacks above is called '<b>'");
   EXPECT_EQ(ErrorOf("[<b>]\nstack = g\nstack = <b>\n"), "f:3: no end of stacks above is called '<b>'");
-  EXPECT_EQ(ErrorOf("[<b>]\nstack = g\n[a]\nstack = f; <b>; g\n"), "f:4: '<b>' stands alone at the end of a stack");
-  EXPECT_EQ(ErrorOf("[a]\nstack = f; [<b>]\n"), "f:2: '<b>' stands alone at the end of a stack");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = g\n[a]\nstack = f; <b>; g\n"), "f:4: '<b>' must stand alone at the end of a stack");
+  EXPECT_EQ(ErrorOf("[a]\nstack = f; [<b>]\n"), "f:2: '<b>' must stand alone at the end of a stack");
   EXPECT_EQ(ErrorOf("[<no name>]\nstack = f\n"),
-            "f:1: '<no name>' is no name of an end: it stands for functions that have none");
+            "f:1: '<no name>' cannot be the name of an end: it stands for functions without a name");
   EXPECT_EQ(ErrorOf("[<b>]\nstack = g\n[a]\nstack = f; ...; <b>\n"), "f:4: ... can only be the end of a stack");
   EXPECT_EQ(ErrorOf("[<b>]\nstack = [g]\n[a]\nstack = <b>\n"),
-            "f:4: a stack begins with a function that must be there and have a name");
+            "f:4: a stack must begin with a function that is not optional and has a name");
   EXPECT_EQ(ErrorOf("[<b>]\nstack = [g]; ...\n[a]\nstack = f; <b>\n"),
-            "f:4: in front of ... is a function that must be there and have a name");
-  EXPECT_EQ(ErrorOf("[<b>]\nstack = ...\n"), "f:2: an end of stacks has a function");
-  EXPECT_EQ(ErrorOf("[<b>]\nsyscall = read\n"), "f:2: an end of stacks has lines 'stack = ...' and no others");
-  EXPECT_EQ(ErrorOf("[<b>]\noff\n"), "f:1: an end of stacks has lines 'stack = ...' and no others");
-  EXPECT_EQ(ErrorOf("[<b>]\n"), "f:1: an end of stacks has lines 'stack = ...' and no others");
+            "f:4: the function before ... must not be optional, and must have a name");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = ...\n"), "f:2: an end of stacks needs a function");
+  EXPECT_EQ(ErrorOf("[<b>]\nsyscall = read\n"), "f:2: an end of stacks can only have lines 'stack = ...'");
+  EXPECT_EQ(ErrorOf("[<b>]\noff\n"), "f:1: an end of stacks can only have lines 'stack = ...'");
+  EXPECT_EQ(ErrorOf("[<b>]\n"), "f:1: an end of stacks can only have lines 'stack = ...'");
   EXPECT_EQ(ErrorOf("[<b>]\nstack = g\n[<b>]\n"), "f:3: '<b>' is there twice");
 }
 
@@ -230,11 +231,11 @@ TEST(IdlePatterns, Limits) {
   const std::string end = "[<b>]\nstack = " + std::string((kMaxIdleFileBytes >> 1) - 3, 'f') + "\n";
   EXPECT_THAT(Parsed(end + head + "stack = g; <b>\nstack = g; <b>")[0].stacks, SizeIs(2));
   EXPECT_EQ(ErrorOf(end + head + "stack = g; <b>\nstack = gg; <b>"),
-            "f:6: the file is larger than 1 MiB, with the ends of its stacks");
+            "f:6: the file, with the ends of its stacks, is larger than 1 MiB");
   std::string many;
   for (size_t i = 0; i < kMaxIdlePatterns; ++i) many += "[" + std::to_string(i) + "]\nsyscall = read\nstack = f\n";
   EXPECT_THAT(Parsed(many), SizeIs(kMaxIdlePatterns));
-  EXPECT_EQ(ErrorOf(many), "f:1: with those that there are, there are more than 1000");
+  EXPECT_EQ(ErrorOf(many), "f:1: together with the existing ones, there are more than 1000");
   EXPECT_EQ(ErrorOf(many + "[more]\n"), "f:3001: there are more than 1000 patterns");
   EXPECT_THAT(Parsed("#" + std::string(kMaxIdleFileBytes - 1, 'x')), IsEmpty());
   EXPECT_EQ(ErrorOf("#" + std::string(kMaxIdleFileBytes, 'x')), "f:1: the file is larger than 1 MiB");
@@ -262,7 +263,7 @@ TEST(IdlePatterns, Files) {
   const absl::Status missing = ReadIdlePatterns({"/nonexistent"}).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::string(missing.message()), "/nonexistent cannot be read: No such file or directory");
-  EXPECT_EQ(std::string(ReadIdlePatterns({"/"}).status().message()), "/ is a directory: name a regular file");
+  EXPECT_EQ(std::string(ReadIdlePatterns({"/"}).status().message()), "/ is a directory: must be a regular file");
 }
 
 std::string TextOf(const std::string& file_name) {
@@ -310,14 +311,14 @@ TEST(IdlePatterns, ErrorsOfNamesOfWaits) {
     IdlePatterns patterns;
     return std::string(AddIdlePatterns(text, "f", &patterns).message());
   };
-  constexpr char kNoCall[] = "f:1: a pattern has a line 'syscall = ...', or lines 'wait = ...' and 'cause = ...'";
+  constexpr char kNoCall[] = "f:1: a pattern needs a line 'syscall = ...', or lines 'wait = ...' and 'cause = ...'";
   EXPECT_EQ(error("[a]\nwait = mutex\nstack = f\n"), kNoCall);
   EXPECT_EQ(error("[a]\ncause = futex\nstack = f\n"), kNoCall) << "a wait for work has its call";
-  EXPECT_EQ(error("[a]\nwait = a | b\n"), "f:2: a wait has one name");
+  EXPECT_EQ(error("[a]\nwait = a | b\n"), "f:2: a wait can only have one name");
   EXPECT_EQ(error("[a]\nwait =\n"), "f:2: a name is empty");
   const std::string longest(kMaxWaitBytes, 'w');
   EXPECT_EQ(error("[a]\nwait = " + longest + "\ncause = futex\nstack = f\n"), "");
-  EXPECT_EQ(error("[a]\nwait = " + longest + "w\n"), "f:2: the name of a wait has at most 64 bytes");
+  EXPECT_EQ(error("[a]\nwait = " + longest + "w\n"), "f:2: the name of a wait can have at most 64 bytes");
 }
 
 }  // namespace

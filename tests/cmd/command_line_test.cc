@@ -110,7 +110,7 @@ TEST_F(CommandLineTest, SaysWhatIsWrongAndWhereToReadMore) {
   Run({"record", "-n", "0"});
   EXPECT_EQ(errors_, "offcpu: --count: must be 1 or more; see offcpu record --help\n");
   Run({"record", "--"});
-  EXPECT_EQ(errors_, "offcpu: nothing follows --; see offcpu record --help\n");
+  EXPECT_EQ(errors_, "offcpu: no command follows --; see offcpu record --help\n");
   Run({"look", "1", "--", "true"});
   EXPECT_EQ(errors_, "offcpu: only record runs a command; see offcpu look --help\n");
 }
@@ -118,10 +118,10 @@ TEST_F(CommandLineTest, SaysWhatIsWrongAndWhereToReadMore) {
 TEST_F(CommandLineTest, AVerbThatIsNearlyOneIsNamed) {
   for (const char* typed : {"recrod", "rcord", "reccord", "recort", "ecrord"}) {
     EXPECT_EQ(Run({typed, "--fast", "5"}), kExitUsage);
-    EXPECT_EQ(errors_, "offcpu: no verb '" + std::string(typed) + "', the nearest is record; see offcpu --help\n");
+    EXPECT_EQ(errors_, "offcpu: no verb '" + std::string(typed) + "' (did you mean record?); see offcpu --help\n");
   }
   Run({"lok"});
-  EXPECT_EQ(errors_, "offcpu: no verb 'lok', the nearest is look; see offcpu --help\n");
+  EXPECT_EQ(errors_, "offcpu: no verb 'lok' (did you mean look?); see offcpu --help\n");
   for (const char* typed : {"else", "r", "--recrod", "", "cook-book"}) {
     EXPECT_EQ(Run({typed}), kExitUsage);
     EXPECT_EQ(errors_.find("nearest"), std::string::npos) << errors_;
@@ -135,9 +135,9 @@ TEST_F(CommandLineTest, AVerbThatIsNearlyOneIsNamed) {
 
 TEST_F(CommandLineTest, AnOptionThatIsNearlyOneIsNamed) {
   EXPECT_EQ(Run({"record", "--fsat"}), kExitUsage);
-  EXPECT_EQ(errors_, "offcpu: no option '--fsat', the nearest is --fast; see offcpu record --help\n");
+  EXPECT_EQ(errors_, "offcpu: no option '--fsat' (did you mean --fast?); see offcpu record --help\n");
   EXPECT_EQ(Run({"record", "--outptu=x"}), kExitUsage);
-  EXPECT_EQ(errors_, "offcpu: no option '--outptu', the nearest is --output; see offcpu record --help\n");
+  EXPECT_EQ(errors_, "offcpu: no option '--outptu' (did you mean --output?); see offcpu record --help\n");
   EXPECT_EQ(Run({"record", "--never"}), kExitUsage);
   EXPECT_EQ(errors_, "offcpu: no option '--never'; see offcpu record --help\n");
 }
@@ -168,7 +168,7 @@ TEST_F(CommandLineTest, HelpIsAVerbToo) {
   EXPECT_EQ(Run({"help", "record"}), kExitOk);
   EXPECT_NE(output_.find("The end."), std::string::npos) << output_;
   EXPECT_EQ(Run({"help", "recrod"}), kExitUsage);
-  EXPECT_EQ(errors_, "offcpu: no verb 'recrod', the nearest is record; see offcpu --help\n");
+  EXPECT_EQ(errors_, "offcpu: no verb 'recrod' (did you mean record?); see offcpu --help\n");
 }
 
 TEST_F(CommandLineTest, WhatFollowsTwoDashesIsTheCommandWhateverItLooksLike) {

@@ -71,7 +71,7 @@ TEST(DoctorReport, ForScripts) {
 
 TEST(DoctorReport, WithoutTypesNothingIsSaidOfStacks) {
   const HostFacts facts = {.features = absl::FailedPreconditionError("no types")};
-  EXPECT_NE(Text(facts, kBad).find("\nuser stacks: not known"), std::string::npos);
+  EXPECT_NE(Text(facts, kBad).find("\nuser stacks: unknown"), std::string::npos);
   EXPECT_NE(Json(facts, kBad).find(R"("user_stacks":"unknown")"), std::string::npos);
 }
 

@@ -72,11 +72,12 @@ TEST(FilterFlagsTest, PatternsOfFrames) {
 }
 
 TEST(FilterFlagsTest, WhatNoRowCanHaveIsRefused) {
-  EXPECT_THAT(Error({.causes = {"locks"}}), HasSubstr("no cause is called 'locks': there are lock, sleep, block I/O"));
+  EXPECT_THAT(Error({.causes = {"locks"}}),
+              HasSubstr("no cause is called 'locks'; the causes are lock, sleep, block I/O"));
   EXPECT_THAT(Error({.only = {"lock"}}), HasSubstr("LABEL=PATTERN"));
   EXPECT_THAT(Error({.only = {"cause=loock"}}), HasSubstr("no cause is called 'loock'"));
-  EXPECT_THAT(Error({.focus = {"("}}), HasSubstr("--focus: '(' is no regular expression: "));
-  EXPECT_THAT(Error({.ignore = {"["}}), HasSubstr("--ignore: '[' is no regular expression: "));
+  EXPECT_THAT(Error({.focus = {"("}}), HasSubstr("--focus: '(' is not a regular expression: "));
+  EXPECT_THAT(Error({.ignore = {"["}}), HasSubstr("--ignore: '[' is not a regular expression: "));
 }
 
 }  // namespace

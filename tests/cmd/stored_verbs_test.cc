@@ -79,7 +79,7 @@ TEST_F(StoredVerbsTest, TheStandardOutputTakesAnyFormat) {
   EXPECT_EQ(Run("report waits.pb.gz -o named.txt --format folded --idle=show && cat named.txt"), 0);
   EXPECT_THAT(output_, HasSubstr("PROCESS")) << "a suffix says it first";
   EXPECT_EQ(Run("report waits.pb.gz -o -"), 2);
-  EXPECT_THAT(output_, HasSubstr("-: the format is chosen by the suffix"));
+  EXPECT_THAT(output_, HasSubstr("-: the suffix chooses the format"));
   EXPECT_THAT(output_, HasSubstr(", or by --format"));
 }
 
@@ -91,7 +91,8 @@ TEST_F(StoredVerbsTest, ADirectoryIsNoFile) {
 TEST_F(StoredVerbsTest, OfOtherFilesItSaysWhatCanBeRead) {
   for (const char* name : {"waits.html", "waits.folded", "waits.json", "waits.txt"}) {
     EXPECT_EQ(Run(std::string("report ") + name), 2);
-    EXPECT_THAT(output_, HasSubstr(std::string(name) + ": only .pb.gz files can be read again"));
+    EXPECT_THAT(output_, HasSubstr(std::string(name) +
+                                   ": only .pb.gz files, which hold the whole recording, can be read again"));
   }
 }
 
@@ -122,9 +123,10 @@ TEST_F(StoredVerbsTest, ReportRefusesFilesWhoseSumNoNumberHolds) {
   for (const char* name : {"a.pb.gz", "b.pb.gz", "c.pb.gz", "d.pb.gz", "e.pb.gz"}) write(name, kHalf);
   write("less.pb.gz", kHalf - 1);
   EXPECT_EQ(Run("report a.pb.gz b.pb.gz c.pb.gz d.pb.gz e.pb.gz"), 1);
-  EXPECT_EQ(output_,
-            "offcpu: b.pb.gz and the files before it hold more than can be added up, 292 years of waits: give fewer of "
-            "them\n");
+  EXPECT_EQ(
+      output_,
+      "offcpu: b.pb.gz and the files before it have more than 292 years of waits, which is too much to add up: give "
+      "fewer files\n");
   for (const char* form : {"json", "html", "folded", "otlp", "pb.gz"})
     EXPECT_EQ(Run(std::string("report a.pb.gz b.pb.gz -o all.") + form), 1) << form;
   EXPECT_EQ(Run("report less.pb.gz a.pb.gz -o all.json"), 0) << output_;
@@ -134,9 +136,9 @@ TEST_F(StoredVerbsTest, ReportRefusesFilesWhoseSumNoNumberHolds) {
 
 TEST_F(StoredVerbsTest, DiffTakesAValueThatBothFilesHave) {
   EXPECT_EQ(Run("diff waits.pb.gz samples.pb.gz --value wall"), 2);
-  EXPECT_THAT(output_, HasSubstr("--value wall: waits.pb.gz has no time on a CPU, the other has\n"));
+  EXPECT_THAT(output_, HasSubstr("--value wall: waits.pb.gz has no time on a CPU, but the other file has\n"));
   EXPECT_EQ(Run("diff samples.pb.gz waits.pb.gz --value wall"), 2);
-  EXPECT_THAT(output_, HasSubstr("--value wall: waits.pb.gz has no time on a CPU, the other has\n"));
+  EXPECT_THAT(output_, HasSubstr("--value wall: waits.pb.gz has no time on a CPU, but the other file has\n"));
   EXPECT_EQ(Run("diff waits.pb.gz samples.pb.gz --value cpu"), 2);
   EXPECT_EQ(Run("diff waits.pb.gz waits.pb.gz --value wall"), 0);
   for (const char* files : {"waits.pb.gz samples.pb.gz", "samples.pb.gz waits.pb.gz", "waits.pb.gz waits.pb.gz"}) {
@@ -163,7 +165,7 @@ TEST_F(StoredVerbsTest, DiffWritesAPage) {
   EXPECT_NE(Text("same.html"), Text("one.html"));
   EXPECT_EQ(Run("diff waits.pb.gz later.pb.gz -o no/such.html"), 2);
   EXPECT_EQ(Run("diff waits.pb.gz later.pb.gz -o a.otlp"), 2);
-  EXPECT_THAT(output_, HasSubstr("a.otlp: a difference is written to .html, .folded, .json or .txt;"));
+  EXPECT_THAT(output_, HasSubstr("a.otlp: diff writes .html, .folded, .json or .txt;"));
 }
 
 TEST_F(StoredVerbsTest, DiffSaysWhatAFoldedFileDoesNotHold) {

@@ -117,8 +117,9 @@ TEST_F(TerminalTest, ByEveryKindOfTable) {
 
 // What stays on the screen is the end.
 TEST_F(TerminalTest, EndsWithAShortSummaryUnlessAllIsAskedFor) {
-  EXPECT_THAT(OnTerminal({}), EndsWith("lost          nothing\r\n"
-                                       "more          --verbose: all counters, and where unwind tables lack\r\n"));
+  EXPECT_THAT(OnTerminal({}),
+              EndsWith("lost          nothing\r\n"
+                       "more          --verbose: all counters, and which unwind tables are missing\r\n"));
   EXPECT_THAT(OnTerminal({}), Not(HasSubstr("user walks")));
   const std::string all = OnTerminal({"--verbose"});
   EXPECT_THAT(all, HasSubstr("\r\nuser walks "));

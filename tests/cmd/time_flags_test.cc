@@ -37,8 +37,8 @@ TEST(TimeFlagsTest, ErrorsNameTheFlag) {
   for (const auto& [flags, part] : {
            std::pair<TimeFlags, std::string>({"5", ""}, "--since: '5' is not a time: "),
            std::pair<TimeFlags, std::string>({"", "noon"}, "--until: 'noon' is not a time: "),
-           std::pair<TimeFlags, std::string>({"1m", "2m"}, "--since is not before --until, 20"),
-           std::pair<TimeFlags, std::string>({"1m", "1m"}, "--since is not before --until, 20"),
+           std::pair<TimeFlags, std::string>({"1m", "2m"}, "--since must be before --until, 20"),
+           std::pair<TimeFlags, std::string>({"1m", "1m"}, "--since must be before --until, 20"),
        }) {
     const absl::Status status = SpanOf(flags, kNow).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << part;
@@ -61,10 +61,10 @@ TEST(TimeFlagsTest, WhatHasSomethingOfASpan) {
 TEST(TimeFlagsTest, ATimeOfDayThatHasNotComeSaysThatItIsYesterdays) {
   const uint64_t noon = *ParseMoment("2026-01-31T12:00", 0);
   EXPECT_EQ(YesterdayText({.since = "14:05", .until = ""}, noon),
-            "offcpu: --since 14:05 has not come today: taken as yesterday's, 2026-01-30 14:05:00\n");
+            "offcpu: --since 14:05 is still to come today: taken as yesterday's, 2026-01-30 14:05:00\n");
   EXPECT_EQ(YesterdayText({.since = "13:00", .until = "12:01"}, noon),
-            "offcpu: --since 13:00 has not come today: taken as yesterday's, 2026-01-30 13:00:00\n"
-            "offcpu: --until 12:01 has not come today: taken as yesterday's, 2026-01-30 12:01:00\n");
+            "offcpu: --since 13:00 is still to come today: taken as yesterday's, 2026-01-30 13:00:00\n"
+            "offcpu: --until 12:01 is still to come today: taken as yesterday's, 2026-01-30 12:01:00\n");
   for (const char* meant : {"12:00", "11:59", "10m", "2026-01-30T14:05", "", "x:y"})
     EXPECT_EQ(YesterdayText({.since = meant, .until = ""}, noon + kSecond), "") << meant;
 }

@@ -191,52 +191,53 @@ TEST(ConfigTest, TextsSurviveBeingPrinted) {
 
 TEST(ConfigTest, UnknownNamesAreErrors) {
   EXPECT_EQ(ErrorOf("[record]\nsampel = \"1us\"\n"),
-            "f:2:1: nothing is called 'record.sampel', the nearest is record.sample");
-  EXPECT_EQ(ErrorOf("\n  [recrod]\n"), "f:2:4: nothing is called 'recrod', the nearest is record");
-  EXPECT_EQ(ErrorOf("sample = \"1us\"\n"), "f:1:1: nothing is called 'sample'");
-  EXPECT_EQ(ErrorOf("[record.sample]\nx = 1\n"), "f:1:1: sample is a length of time, as \"60s\", or \"auto\"");
+            "f:2:1: unknown key 'record.sampel' (did you mean record.sample?)");
+  EXPECT_EQ(ErrorOf("\n  [recrod]\n"), "f:2:4: unknown key 'recrod' (did you mean record?)");
+  EXPECT_EQ(ErrorOf("sample = \"1us\"\n"), "f:1:1: unknown key 'sample'");
+  EXPECT_EQ(ErrorOf("[record.sample]\nx = 1\n"),
+            "f:1:1: sample must be a length of time, such as \"60s\", or \"auto\"");
 }
 
 TEST(ConfigTest, WrongTypesAreErrors) {
-  EXPECT_EQ(ErrorOf("record = 1\n"), "f:1:10: 'record' is a table: write [record]");
-  EXPECT_EQ(ErrorOf("[windows]\nlength = 60\n"), "f:2:10: length is a length of time, as \"60s\"");
-  EXPECT_EQ(ErrorOf("[windows]\nkeep = \"7\"\n"), "f:2:8: keep is a whole number");
-  EXPECT_EQ(ErrorOf("[windows]\nkeep = 7.0\n"), "f:2:8: keep is a whole number");
-  EXPECT_EQ(ErrorOf("[limits]\nmemory = 1\n"), "f:2:10: memory is a size, as \"256MiB\"");
-  EXPECT_EQ(ErrorOf("[idle]\npatterns = [\"/a\", \"b\"]\n"), "f:2:19: patterns: the path of a file begins with /");
-  EXPECT_EQ(ErrorOf("[record]\nidle = 1\n"), "f:2:8: idle is true or false");
-  EXPECT_EQ(ErrorOf("[record]\ncpu_budget = 1\n"), "f:2:14: cpu_budget is a text, as \"a\"");
-  EXPECT_EQ(ErrorOf("[control]\nsocket = true\n"), "f:2:10: socket is a text, as \"a\"");
-  EXPECT_EQ(ErrorOf("[record]\ncomms = \"a\"\n"), "f:2:9: comms is a list of texts, as [\"a\", \"b\"]");
-  EXPECT_EQ(ErrorOf("[record]\ncomms = [\"a\", 1]\n"), "f:2:15: comms is a text, as \"a\"");
-  EXPECT_EQ(ErrorOf("[record]\npids = [\"1\"]\n"), "f:2:9: pids are pids");
+  EXPECT_EQ(ErrorOf("record = 1\n"), "f:1:10: 'record' must be a table: write [record]");
+  EXPECT_EQ(ErrorOf("[windows]\nlength = 60\n"), "f:2:10: length must be a length of time, as \"60s\"");
+  EXPECT_EQ(ErrorOf("[windows]\nkeep = \"7\"\n"), "f:2:8: keep must be a whole number");
+  EXPECT_EQ(ErrorOf("[windows]\nkeep = 7.0\n"), "f:2:8: keep must be a whole number");
+  EXPECT_EQ(ErrorOf("[limits]\nmemory = 1\n"), "f:2:10: memory must be a size, such as \"256MiB\"");
+  EXPECT_EQ(ErrorOf("[idle]\npatterns = [\"/a\", \"b\"]\n"), "f:2:19: patterns: the path of a file must begin with /");
+  EXPECT_EQ(ErrorOf("[record]\nidle = 1\n"), "f:2:8: idle must be true or false");
+  EXPECT_EQ(ErrorOf("[record]\ncpu_budget = 1\n"), "f:2:14: cpu_budget must be a string, such as \"a\"");
+  EXPECT_EQ(ErrorOf("[control]\nsocket = true\n"), "f:2:10: socket must be a string, such as \"a\"");
+  EXPECT_EQ(ErrorOf("[record]\ncomms = \"a\"\n"), "f:2:9: comms must be a list of strings, such as [\"a\", \"b\"]");
+  EXPECT_EQ(ErrorOf("[record]\ncomms = [\"a\", 1]\n"), "f:2:15: comms must be a string, such as \"a\"");
+  EXPECT_EQ(ErrorOf("[record]\npids = [\"1\"]\n"), "f:2:9: pids must be process ids");
 }
 
 TEST(ConfigTest, WrongUnitsAndValuesAreErrors) {
   EXPECT_THAT(ErrorOf("[windows]\nlength = \"60\"\n"), HasSubstr("f:2:10: length: '60' is not a length of time"));
   EXPECT_THAT(ErrorOf("[windows]\nlength = \"1d\"\n"), HasSubstr("'1d' is not a length of time"));
-  EXPECT_EQ(ErrorOf("[windows]\nlength = \"999ms\"\n"), "f:2:10: length is from 1s to 1h");
+  EXPECT_EQ(ErrorOf("[windows]\nlength = \"999ms\"\n"), "f:2:10: length must be from 1s to 1h");
   EXPECT_EQ(ErrorOf("[windows]\nlength = \"1h\"\n"), "no error");
-  EXPECT_EQ(ErrorOf("[windows]\nkeep = 0\n"), "f:2:8: keep is from 1 to 10000");
-  EXPECT_EQ(ErrorOf("[windows]\nkeep = -1\n"), "f:2:8: keep is from 1 to 10000");
+  EXPECT_EQ(ErrorOf("[windows]\nkeep = 0\n"), "f:2:8: keep must be from 1 to 10000");
+  EXPECT_EQ(ErrorOf("[windows]\nkeep = -1\n"), "f:2:8: keep must be from 1 to 10000");
   EXPECT_THAT(ErrorOf("[limits]\nmemory = \"256MB\"\n"), HasSubstr("f:2:10: memory: '256MB' is not a size"));
   EXPECT_THAT(ErrorOf("[limits]\nmemory = \"256\"\n"), HasSubstr("is not a size"));
   EXPECT_THAT(ErrorOf("[limits]\nmemory = \"99999999999999999GiB\"\n"), HasSubstr("is not a size"));
-  EXPECT_EQ(ErrorOf("[limits]\nmemory = \"1B\"\n"), "f:2:10: memory is from 128MiB to 64GiB");
-  EXPECT_EQ(ErrorOf("[record]\nsample = \"2s\"\n"), "f:2:10: sample is from 0 to 1s");
-  EXPECT_THAT(ErrorOf("[record]\ncpu_budget = \"0%\"\n"), HasSubstr("f:2:14: cpu_budget: '0%' is not a part"));
-  EXPECT_THAT(ErrorOf("[record]\ncpu_budget = \"\"\n"), HasSubstr("f:2:14: cpu_budget: '' is not a part"));
+  EXPECT_EQ(ErrorOf("[limits]\nmemory = \"1B\"\n"), "f:2:10: memory must be from 128MiB to 64GiB");
+  EXPECT_EQ(ErrorOf("[record]\nsample = \"2s\"\n"), "f:2:10: sample must be from 0 to 1s");
+  EXPECT_THAT(ErrorOf("[record]\ncpu_budget = \"0%\"\n"), HasSubstr("f:2:14: cpu_budget: '0%' is not a percentage"));
+  EXPECT_THAT(ErrorOf("[record]\ncpu_budget = \"\"\n"), HasSubstr("f:2:14: cpu_budget: '' is not a percentage"));
   EXPECT_EQ(ErrorOf("[record]\ncpu_budget = \"100%\"\n"), "no error");
-  EXPECT_EQ(ErrorOf("[record]\nmin_wait = \"2s\"\nmax_wait = \"1s\"\n"), "f:3:12: max_wait is less than min_wait");
+  EXPECT_EQ(ErrorOf("[record]\nmin_wait = \"2s\"\nmax_wait = \"1s\"\n"), "f:3:12: max_wait is shorter than min_wait");
   EXPECT_THAT(ErrorOf("[record]\ncomms = [\"\"]\n"), HasSubstr("f:2:10: comms: "));
   EXPECT_THAT(ErrorOf("[record]\ncomms = [\"a-name-of-sixteen\"]\n"), HasSubstr("f:2:10: comms: "));
-  EXPECT_EQ(ErrorOf("[record]\npids = [0]\n"), "f:2:9: pids are pids");
-  EXPECT_EQ(ErrorOf("[record]\nusers = [\"\"]\n"), "f:2:10: users: the empty text names nothing");
-  EXPECT_EQ(ErrorOf("[control]\nsocket = \"s\"\n"), "f:2:10: socket: the path of a socket begins with /");
+  EXPECT_EQ(ErrorOf("[record]\npids = [0]\n"), "f:2:9: pids must be process ids");
+  EXPECT_EQ(ErrorOf("[record]\nusers = [\"\"]\n"), "f:2:10: users: an empty string names nothing");
+  EXPECT_EQ(ErrorOf("[control]\nsocket = \"s\"\n"), "f:2:10: socket: the path of a socket must begin with /");
   EXPECT_EQ(ErrorOf("[control]\nsocket = \"/" + std::string(107, 'a') + "\"\n"),
-            "f:2:10: socket: the path of a socket has at most 107 bytes");
+            "f:2:10: socket: the path of a socket can have at most 107 bytes");
   EXPECT_EQ(ErrorOf("[log]\nlevel = \"loud\"\n"),
-            "f:2:9: level: 'loud' is no level: there are error, warning, info and debug");
+            "f:2:9: level: 'loud' is not a level; the levels are error, warning, info and debug");
 }
 
 TEST(ConfigTest, OnlyTheHostItselfMayBeServedOverHttp) {
@@ -247,11 +248,11 @@ TEST(ConfigTest, OnlyTheHostItselfMayBeServedOverHttp) {
     EXPECT_EQ(ErrorOf("[http]\nlisten = \"" + std::string(address) + "\"\n"),
               "f:2:10: listen: '" + std::string(address) + "' is not ADDRESS:PORT");
   }
-  EXPECT_THAT(ErrorOf("[http]\nlisten = \"0.0.0.0:80\"\n"), HasSubstr("not on 0.0.0.0"));
+  EXPECT_THAT(ErrorOf("[http]\nlisten = \"0.0.0.0:80\"\n"), HasSubstr("instead of 0.0.0.0"));
   EXPECT_THAT(ErrorOf("[http]\nlisten = \"127.a.example:80\"\n"),
-              HasSubstr("'127.a.example' is no address, as 127.0.0.1"));
+              HasSubstr("'127.a.example' is not an address such as 127.0.0.1"));
   EXPECT_THAT(ErrorOf("[http]\nlisten = \":80\"\n"),
-              HasSubstr("':80' has no address: write \"127.0.0.1:80\" for this host alone"));
+              HasSubstr("':80' has no address: write \"127.0.0.1:80\" for this host only"));
 }
 
 TEST(ConfigTest, OthersAreServedIfTheyShowWhoTheyAre) {
@@ -265,19 +266,20 @@ TEST(ConfigTest, OthersAreServedIfTheyShowWhoTheyAre) {
     EXPECT_EQ(ErrorOf(listen + tls + clients + token), "no error");
     for (const std::string& less : {std::string(), tls, token}) {
       EXPECT_THAT(ErrorOf(listen + less),
-                  HasSubstr("f:1:1: whoever reaches it sees every process: listen on 127.0.0.1"))
+                  HasSubstr("f:1:1: anyone who can connect sees every process: listen on 127.0.0.1"))
           << less;
     }
   }
   for (const std::string name : {"node7.example", "[::1", "::1", "[node]"})
-    EXPECT_EQ(
-        ErrorOf("[http]\nlisten = \"" + name + ":80\"\n" + tls + token),
-        "f:2:10: listen: '" + name + "' is no address, as 127.0.0.1 or [::1] is, and a name may be anybody's tomorrow");
+    EXPECT_EQ(ErrorOf("[http]\nlisten = \"" + name + ":80\"\n" + tls + token),
+              "f:2:10: listen: '" + name +
+                  "' is not an address such as 127.0.0.1 or [::1]; names are not accepted, because what they mean can "
+                  "change");
   EXPECT_EQ(ErrorOf("[http]\nlisten = \"127.0.0.1:80\"\n" + token), "no error");
-  EXPECT_EQ(ErrorOf("[http]\nkey = \"/k\"\n"), "f:1:1: a certificate needs its key, and a key its certificate");
-  EXPECT_EQ(ErrorOf("[http]\ncertificate = \"/c\"\n"), "f:1:1: a certificate needs its key, and a key its certificate");
-  EXPECT_EQ(ErrorOf("[http]\n" + clients), "f:1:1: client_ca needs a certificate and its key");
-  EXPECT_EQ(ErrorOf("[http]\nkey = \"k\"\n"), "f:2:7: key: the path of a file begins with /");
+  EXPECT_EQ(ErrorOf("[http]\nkey = \"/k\"\n"), "f:1:1: certificate and key must be set together");
+  EXPECT_EQ(ErrorOf("[http]\ncertificate = \"/c\"\n"), "f:1:1: certificate and key must be set together");
+  EXPECT_EQ(ErrorOf("[http]\n" + clients), "f:1:1: client_ca needs certificate and key");
+  EXPECT_EQ(ErrorOf("[http]\nkey = \"k\"\n"), "f:2:7: key: the path of a file must begin with /");
 }
 
 TEST(ConfigTest, WhatIsNoTomlIsAnErrorWithItsPlace) {
@@ -315,7 +317,7 @@ TEST(ConfigTest, ALaterFileReplacesKeysAndListsOfTheOnesBefore) {
 TEST(ConfigTest, AnErrorSaysInWhichFileItIs) {
   std::vector<ConfigText> files = {{.name = "a", .text = "[record]\nmax_wait = \"1ms\"\n"},
                                    {.name = "b", .text = "[record]\n\nmin_wait = \"2ms\"\n"}};
-  EXPECT_EQ(ParseConfig(files).status().message(), "a:2:12: max_wait is less than min_wait");
+  EXPECT_EQ(ParseConfig(files).status().message(), "a:2:12: max_wait is shorter than min_wait");
   files[1].text = "[http]\n[http]\n";
   EXPECT_THAT(std::string(ParseConfig(files).status().message()), testing::StartsWith("b:2:1: "));
   files[1].text = "[record]\nmin_weight = 1\n";

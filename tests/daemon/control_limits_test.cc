@@ -70,7 +70,7 @@ class LastingAnswers : public ControlServerTest {
   void AwaitReading() {
     const OwnedFd wrong = ConnectAs(0);
     EXPECT_EQ(write(wrong.get(), "?", 1), 1);
-    EXPECT_EQ(AnswerTo(wrong), "error: this is no HTTP request");
+    EXPECT_EQ(AnswerTo(wrong), "error: this is not an HTTP request");
   }
   // Then the server is answering every client that has asked and can be answered.
   void AwaitTurn() { EXPECT_EQ(AskOnce("quick"), "re: quick"); }

@@ -22,7 +22,7 @@ TEST_F(ControlServerTest, AServiceThatEndsWithoutAnAnswerHasALog) {
     poll(&ready, 1, 20'000);
     listener->reset();  // with the connection that nobody has accepted
   });
-  EXPECT_THAT(AskOnce("status"), HasSubstr(": it ended before it answered; its log says why"));
+  EXPECT_THAT(AskOnce("status"), HasSubstr(": it ended before it answered; see its log"));
   ends.join();
 }
 
@@ -71,7 +71,7 @@ TEST_F(ControlServerTest, AnswersAreCalledOffWhenItEnds) {
 TEST_F(ControlServerTest, RequestsAreBoundedInBytes) {
   Serve({});
   const size_t most = kMaxRequestBytes - std::string_view("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").size();
-  EXPECT_EQ(AskOnce(std::string(most + 1, 'x')), "offcpud refuses: the request is longer than 65536 bytes");
+  EXPECT_EQ(AskOnce(std::string(most + 1, 'x')), "offcpud refused: the request is longer than 65536 bytes");
   const OwnedFd without_end = ConnectAs(0);
   ASSERT_TRUE(SendAll(without_end.get(), "GET /" + std::string(kMaxRequestBytes, 'x'), InTime()).ok());
   EXPECT_EQ(AnswerTo(without_end), "error: the request is longer than 65536 bytes");
@@ -108,7 +108,7 @@ TEST_F(ControlServerTest, WhatIsNoRequestIsRefusedAtOnce) {
                                    std::string("GET  HTTP/1.1\r\n\r\n"), std::string("\r\n\r\n")}) {
     const OwnedFd fd = Connect();
     ASSERT_TRUE(SendAll(fd.get(), bytes, InTime()).ok());
-    EXPECT_EQ(AnswerTo(fd), "error: this is no HTTP request");
+    EXPECT_EQ(AnswerTo(fd), "error: this is not an HTTP request");
   }
 }
 
@@ -142,7 +142,7 @@ TEST_F(ControlServerTest, TheClientFailsWithWhatItWasRefusedWith) {
   answer_ = [](const HttpRequest&, const IsCancelled&) { return ErrorAnswer(absl::NotFoundError("no process 7")); };
   Serve({});
   EXPECT_EQ(Ask(path_, "/stacks?pid=7", std::chrono::seconds(20)).status(),
-            absl::NotFoundError("offcpud refuses: no process 7"));
+            absl::NotFoundError("offcpud refused: no process 7"));
 }
 
 // A peer that answers these bytes, and closes.

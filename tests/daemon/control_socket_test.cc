@@ -72,7 +72,7 @@ TEST_F(AsAnother, StrangersCannotConnect) {
 TEST_F(AsAnother, StrangersWhoCanConnectAreRefused) {
   Serve({.group = kGroup});
   ASSERT_EQ(chmod(path_.c_str(), 0666), 0);
-  EXPECT_THAT(AskAs(kStranger, kStranger, {1, 2}), HasSubstr("offcpud refuses: user 54322 may not ask"));
+  EXPECT_THAT(AskAs(kStranger, kStranger, {1, 2}), HasSubstr("offcpud refused: user 54322 may not ask"));
   EXPECT_EQ(AskAs(kStranger, kGroup, {}), "re: a");
 }
 

@@ -90,12 +90,13 @@ TEST_F(HttpAccessTest, FilesThatAreNotWhatTheyShouldBeAreErrors) {
   EXPECT_EQ(ErrorOf({.certificate_file = certificate, .key_file = key}), "no error");
   EXPECT_THAT(ErrorOf({.certificate_file = files_.Path("none"), .key_file = key}),
               HasSubstr("/none cannot be read: No such file"));
-  EXPECT_THAT(ErrorOf({.certificate_file = key, .key_file = key}), HasSubstr("no certificate can be read"));
-  EXPECT_THAT(ErrorOf({.certificate_file = certificate, .key_file = certificate}), HasSubstr("no key of the cert"));
+  EXPECT_THAT(ErrorOf({.certificate_file = key, .key_file = key}), HasSubstr("cannot read a certificate"));
+  EXPECT_THAT(ErrorOf({.certificate_file = certificate, .key_file = certificate}),
+              HasSubstr("cannot read the key of the cert"));
   EXPECT_THAT(ErrorOf({.certificate_file = certificate, .key_file = files_.Path("client.key")}),
-              HasSubstr("/client.key: no key of the certificate can be read from it"));
+              HasSubstr("/client.key: cannot read the key of the certificate from it"));
   EXPECT_THAT(ErrorOf({.certificate_file = certificate, .key_file = key, .client_ca_file = key}),
-              HasSubstr("/server.key: no certificates can be read from it"));
+              HasSubstr("/server.key: cannot read certificates from it"));
 }
 
 // Nothing is waited for that never comes, and nothing is read that has no end.
@@ -104,7 +105,7 @@ TEST_F(HttpAccessTest, OnlyRegularFilesAreRead) {
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   const std::string pem = files_.Path("server.pem");
   const std::string key = files_.Path("server.key");
-  const auto is_fifo = HasSubstr("/fifo is a FIFO: name a regular file");
+  const auto is_fifo = HasSubstr("/fifo is a FIFO: must be a regular file");
   EXPECT_THAT(ErrorOf({.bearer_token_file = fifo}), is_fifo);
   EXPECT_THAT(ErrorOf({.certificate_file = fifo, .key_file = key}), is_fifo);
   EXPECT_THAT(ErrorOf({.certificate_file = pem, .key_file = fifo}), is_fifo);
@@ -122,15 +123,15 @@ TEST_F(HttpAccessTest, EveryCertificateOfAFileHasToBeRight) {
     return ErrorOf({.certificate_file = files_.Write("chain.pem", pem), .key_file = key});
   };
   EXPECT_EQ(error_of_chain("a comment\n" + server + "another\n" + ca), "no error");
-  EXPECT_THAT(error_of_chain(server + half), HasSubstr("/chain.pem: no certificate can be read from it"));
+  EXPECT_THAT(error_of_chain(server + half), HasSubstr("/chain.pem: cannot read a certificate from it"));
   const auto error_of_ca = [&](const std::string& pem) {
     return ErrorOf({.certificate_file = files_.Path("server.pem"),
                     .key_file = key,
                     .client_ca_file = files_.Write("cas.pem", pem)});
   };
   EXPECT_EQ(error_of_ca(ca + text("stranger.pem") + ca), "no error");
-  EXPECT_THAT(error_of_ca(ca + half), HasSubstr("/cas.pem: no certificates can be read from it"));
-  EXPECT_THAT(error_of_ca(""), HasSubstr("/cas.pem: no certificates can be read from it"));
+  EXPECT_THAT(error_of_ca(ca + half), HasSubstr("/cas.pem: cannot read certificates from it"));
+  EXPECT_THAT(error_of_ca(""), HasSubstr("/cas.pem: cannot read certificates from it"));
 }
 
 // "USER:PASSWORD" in base64, of RFC 7617.

@@ -50,7 +50,7 @@ TEST_F(HttpServerTest, WrongRequestsAreToldWhatIsWrong) {
   }
   const httplib::Response heap = Get("/debug/pprof/heap");
   EXPECT_EQ(heap.status, 404);
-  EXPECT_EQ(heap.body, "no profile heap: there are offcpu and block\n");
+  EXPECT_EQ(heap.body, "no profile heap; the profiles are offcpu and block\n");
   EXPECT_EQ(Get("/nothing").status, 404);
   EXPECT_EQ(kernel_.cuts, 0u) << "none of them costs anything";
 }
@@ -71,10 +71,10 @@ TEST_F(HttpServerTest, ACutThatFailsIsTheAnswer) {
 
 TEST_F(HttpServerTest, HealthIsThatOfTheRecording) {
   EXPECT_EQ(Get("/healthz").body, "ok\n");
-  health_ = absl::UnavailableError("the recording stands still");
+  health_ = absl::UnavailableError("the recording is stuck");
   const httplib::Response response = Get("/healthz");
   EXPECT_EQ(response.status, 503);
-  EXPECT_EQ(response.body, "the recording stands still\n");
+  EXPECT_EQ(response.body, "the recording is stuck\n");
 }
 
 TEST_F(HttpServerTest, MetricsAreForPrometheus) {

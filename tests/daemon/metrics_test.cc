@@ -149,7 +149,7 @@ TEST(MetricsTest, BlockedTimeIsByCauseAndWhetherItIsForWork) {
   EXPECT_THAT(text, HasSubstr("\noffcpud_blocked_seconds_total{cause=\"poll\",wait=\"poll\",idle=\"false\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("\noffcpud_blocked_seconds_total{cause=\"poll\",wait=\"poll\",idle=\"true\"} 3\n"));
   EXPECT_THAT(text,
-              HasSubstr("\noffcpud_blocked_seconds_total{cause=\"not told\",wait=\"not told\",idle=\"false\"} 4\n"));
+              HasSubstr("\noffcpud_blocked_seconds_total{cause=\"unknown\",wait=\"unknown\",idle=\"false\"} 4\n"));
   EXPECT_THAT(text, Not(HasSubstr("cause=\"preempted\"")));
 }
 

@@ -73,11 +73,11 @@ uint64_t BlockedNs(const NamedProfile& profile) {
 }
 
 TEST_F(RequestsTest, WhatIsNotKnownIsRefused) {
-  EXPECT_THAT(Refused("/stop"), StartsWith("404 12 this offcpud does not know /stop"));
-  EXPECT_THAT(Refused("/"), StartsWith("404 12 this offcpud does not know /"));
-  EXPECT_EQ(Refused("/dump?pod=a"), "404 12 this offcpud does not know pod of /dump\n");
-  EXPECT_EQ(Refused("/status?pid=1"), "404 12 this offcpud does not know pid of /status\n");
-  EXPECT_EQ(Refused("/stacks?pid=1&all"), "404 12 this offcpud does not know all of /stacks\n");
+  EXPECT_THAT(Refused("/stop"), StartsWith("404 12 this offcpud does not serve /stop"));
+  EXPECT_THAT(Refused("/"), StartsWith("404 12 this offcpud does not serve /"));
+  EXPECT_EQ(Refused("/dump?pod=a"), "404 12 this offcpud does not know the parameter pod of /dump\n");
+  EXPECT_EQ(Refused("/status?pid=1"), "404 12 this offcpud does not know the parameter pid of /status\n");
+  EXPECT_EQ(Refused("/stacks?pid=1&all"), "404 12 this offcpud does not know the parameter all of /stacks\n");
   HttpRequest post = {.method = "POST", .path = "/status"};
   EXPECT_EQ(requests_->Answer(post, [] { return false; }).status, 404);
 }
@@ -86,7 +86,7 @@ TEST_F(RequestsTest, HealthIsOkWhileWindowsAreCut) {
   const HttpResponse answer = Get("/healthz");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(*answer.body, "ok\n");
-  EXPECT_EQ(Refused("/healthz?deep=1"), "404 12 this offcpud does not know deep of /healthz\n");
+  EXPECT_EQ(Refused("/healthz?deep=1"), "404 12 this offcpud does not know the parameter deep of /healthz\n");
 }
 
 TEST_F(RequestsTest, WhatIsNoNumberIsRefused) {
@@ -191,9 +191,9 @@ TEST_F(RequestsTest, TheStatusIsTextToo) {
            "offcpud       1.2, pid " + std::to_string(getpid()) + ", up for ",
            std::string("windows       0 of 60, 3600 s each, "),
            std::string(": 4 intervals of 1 processes\n"),
-           std::string("\n  sampled     waits below 37.0 us, now\n"),
+           std::string("\n  sampled     now: some users' waits below 37.0 us\n"),
            std::string("\nat switches   14 waits walked, without captures; 12 summed there; 2 proven\n"
-                       "  not so      4 new stack, "),
+                       "  missed      4 new stack, "),
            std::string("\n  known       30 unwind rows and 4 user stacks in the kernel\n"
                        "user walks    2\n  ended       complete 100.0 %\n"),
        })

@@ -91,7 +91,7 @@ TEST_F(WindowExportTest, WhatIsAskedForAnewIsTriedFirst) {
   EXPECT_THAT(std::string(window_export_.Check(wrong).message()), HasSubstr("/none/spool: No such file"));
   wrong = sending;
   wrong.target.bearer_token_file = directory_;
-  EXPECT_THAT(std::string(window_export_.Check(wrong).message()), HasSubstr(" is a directory: name a regular file"));
+  EXPECT_THAT(std::string(window_export_.Check(wrong).message()), HasSubstr(" is a directory: must be a regular file"));
   window_export_.Add(AWindow());
   EXPECT_EQ(window_export_.stats()->windows, 1u) << "what there is goes on";
 }

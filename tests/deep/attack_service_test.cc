@@ -280,7 +280,7 @@ TEST_F(AttackServiceTest, ConnectionsTakeNoThreadsFromTheRest) {
   std::this_thread::sleep_for(milliseconds(500));  // for as many as it ever takes
   EXPECT_LE(service_->threads(), 100u) << service_->Account();
   service_->Reload("[record]\nkernel_threads = true\n", "max_clients = 1000\n");
-  EXPECT_TRUE(service_->AwaitLog("the new configuration is in force")) << service_->log();
+  EXPECT_TRUE(service_->AwaitLog("the new configuration is in effect")) << service_->log();
   ExpectEndsInTime();
 }
 
@@ -312,7 +312,7 @@ TEST_F(AttackServiceTest, AThreadThatCannotBeStartedIsAnError) {
   service_->Reload("[record]\nkernel_threads = true\n", control);
   EXPECT_TRUE(Await([&] {
     take_places();
-    return service_->CountInLog("the old configuration stays in force: cannot start a thread") != 0;
+    return service_->CountInLog("the old configuration stays in effect: cannot start a thread") != 0;
   })) << service_->log();
   ASSERT_TRUE(service_->alive()) << service_->log();
   connections.clear();

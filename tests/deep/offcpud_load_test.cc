@@ -128,7 +128,7 @@ TEST_F(Daemon, StaysWithinItsBoundsUnderLoad) {
     WriteConfig("[windows]\nlength = \"1s\"\nkeep = " + std::to_string(60 + i) +
                 "\n[record]\nkernel_threads = " + kernel_threads + "\n");
     daemon_->Signal(SIGHUP);
-    AwaitLog("the new configuration is in force", static_cast<size_t>(i));
+    AwaitLog("the new configuration is in effect", static_cast<size_t>(i));
   }
   EXPECT_EQ(processes->Wait(), 0);
   done = true;

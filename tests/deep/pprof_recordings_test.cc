@@ -281,7 +281,7 @@ TEST_F(Pprof, ReportRefusesWhatPprofHasWrittenAgain) {
   for (const char* option : {"-focus=wait_in_nanosleep", "-hide=^main$", "-taghide=pid", "-divide_by=1000"}) {
     ASSERT_TRUE(RunPprof({"-proto", option, "-output=" + Path("again.pb.gz"), recorded_}));
     EXPECT_EQ(Run({"report", Path("again.pb.gz")}), 2);
-    EXPECT_THAT(errors_, HasSubstr("was written again by another program")) << option;
+    EXPECT_THAT(errors_, HasSubstr("was rewritten by another program")) << option;
   }
 }
 
@@ -292,7 +292,7 @@ TEST_F(Pprof, ReportRefusesWhatPprofMerged) {
   RecordToFiles({"-p", std::to_string(target_->pid())});
   ASSERT_TRUE(RunPprof({"-proto", "-output=" + Path("merged.pb.gz"), Path("first.pb.gz"), recorded_}));
   EXPECT_EQ(Run({"report", Path("merged.pb.gz")}), 2);
-  EXPECT_EQ(errors_, "offcpu: " + Path("merged.pb.gz") + " holds several recordings; give each of them by itself\n");
+  EXPECT_EQ(errors_, "offcpu: " + Path("merged.pb.gz") + " holds several recordings; give each one separately\n");
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ class Upstream : public CliTest {
   // the first request is on its way, a tenth may be missing. The master has waited as long as the worker or longer.
   void ExpectTheHeadlineNamesTheEventLoop(double seconds) const {
     EXPECT_THAT(output_, HasSubstr(" % waiting for work, hidden; the rest is "));
-    EXPECT_THAT(output_, HasSubstr(": also if a request waits for another server\n"));
+    EXPECT_THAT(output_, HasSubstr(": may include waits for other servers\n"));
     const double waited = SecondsAfter(output_, "\n  woken at    nginx: event loop, ");
     EXPECT_GE(waited, 0.9 * std::min(seconds, 2.0)) << output_;
     EXPECT_LE(waited, SecondsAfter(output_, "\nrecorded      ")) << output_;

@@ -44,14 +44,14 @@ TEST_F(AnswerLogTest, AKindIsSaidOnceUntilWindowsArriveAgain) {
   Add(Good(), hours(2));
   Add(Good(), hours(3));
   Add(Later("busy with 3"), hours(4));
-  EXPECT_THAT(said_, ElementsAre("bad: http://c does not take windows, which are kept: HTTP 503: busy with 1",
+  EXPECT_THAT(said_, ElementsAre("bad: http://c does not take windows now; they are kept: HTTP 503: busy with 1",
                                  "good: windows reach http://c again",
-                                 "bad: http://c does not take windows, which are kept: HTTP 503: busy with 3"));
+                                 "bad: http://c does not take windows now; they are kept: HTTP 503: busy with 3"));
 }
 
 TEST_F(AnswerLogTest, KindsAreApart) {
   Add({.kind = "no answer", .reason = "Couldn't connect"});
-  Add({.kind = "no answer of OTLP", .reason = "HTTP 200, but no answer of OTLP"});
+  Add({.kind = "not an OTLP answer", .reason = "HTTP 200, but not an OTLP answer"});
   EXPECT_THAT(said_, SizeIs(2));
 }
 
@@ -82,9 +82,9 @@ TEST_F(AnswerLogTest, WhatIsRefusedOfWindowsThatArriveIsSaidOnceAnHourWithoutNam
     Add(Refusal("off_cpu of a", "no " + std::to_string(window)), minutes(window));
     Add(Refusal("off_cpu of b", "no " + std::to_string(window)), minutes(window));
   }
-  EXPECT_THAT(said_, ElementsAre("bad: http://c refuses a window, whose profiles are sent one by one: HTTP 400: bad",
+  EXPECT_THAT(said_, ElementsAre("bad: http://c refuses a window; its profiles are now sent one by one: HTTP 400: bad",
                                  "bad: http://c refuses a window: HTTP 400: no 0",
-                                 "bad: http://c refuses a window, whose profiles are sent one by one: HTTP 400: bad",
+                                 "bad: http://c refuses a window; its profiles are now sent one by one: HTTP 400: bad",
                                  "bad: http://c refuses a window: HTTP 400: no 60"));
 }
 

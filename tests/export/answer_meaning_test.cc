@@ -54,7 +54,7 @@ TEST(DeliveryTest, AWarningRejectsNothing) {
 TEST(DeliveryTest, WhoRejectsWithoutAWordIsNotWell) {
   const Judgement judgement = Of(200, "\x0a\x02\x08\x03");  // partial_success {rejected_profiles: 3}
   EXPECT_EQ(judgement.rejected_profiles, 3u);
-  EXPECT_EQ(judgement.reason, "profiles are rejected");
+  EXPECT_EQ(judgement.reason, "profiles were rejected");
   EXPECT_EQ(judgement.kind, "partial success");
 }
 
@@ -73,14 +73,14 @@ TEST(DeliveryTest, ASuccessThatIsNotOfOtlpIsWorthAnotherTry) {
   for (const HttpAnswer& answer : answers) {
     const Judgement judgement = Judge(answer);
     EXPECT_EQ(judgement.fate, Fate::kLater) << answer.body;
-    EXPECT_EQ(judgement.kind, "no answer of OTLP");
+    EXPECT_EQ(judgement.kind, "not an OTLP answer");
     EXPECT_EQ(judgement.rejected_profiles, 0u);
   }
   EXPECT_EQ(Judge(answers[0]).reason,
-            "HTTP 200, but no answer of OTLP: its type is text/html, not application/x-protobuf; is this the URL of a "
+            "HTTP 200, but not an OTLP answer: its type is text/html, not application/x-protobuf; is this the URL of a "
             "collector?");
   EXPECT_THAT(Judge(answers[1]).reason, HasSubstr(": it cannot be read;"));
-  EXPECT_THAT(Judge(answers[4]).reason, HasSubstr(": its type is not told, not"));
+  EXPECT_THAT(Judge(answers[4]).reason, HasSubstr(": its type is missing, not"));
   EXPECT_THAT(Judge(answers[6]).reason, HasSubstr(": it is longer than 1 MiB;"));
 }
 

@@ -122,8 +122,8 @@ TEST(ExportConfigTest, ValuesAndLabelsAreChosenByName) {
   EXPECT_EQ(config.types, *ParseOtlpTypes({"off_cpu", "lost"}));
   EXPECT_EQ(config.labels, *ParseOtlpLabels({"pid"}));
   EXPECT_THAT(ErrorOf({.types = {"longest"}}),
-              HasSubstr("export.types: nothing is called 'longest': there are off_cpu"));
-  EXPECT_THAT(ErrorOf({.labels = {"frame"}}), HasSubstr("export.labels: nothing is called 'frame': there are pid"));
+              HasSubstr("export.types: unknown name 'longest'; the names are off_cpu"));
+  EXPECT_THAT(ErrorOf({.labels = {"frame"}}), HasSubstr("export.labels: unknown name 'frame'; the names are pid"));
 }
 
 TEST(ExportConfigTest, InAPodTheHostIsTheNode) {
@@ -137,22 +137,23 @@ TEST(ExportConfigTest, InAPodTheHostIsTheNode) {
 }
 
 TEST(ExportConfigTest, MistakesAreNamed) {
-  EXPECT_THAT(ErrorOf({.endpoint = "c:4318"}), HasSubstr("export.endpoint: this is no URL"));
-  EXPECT_THAT(ErrorOf({.profiles_endpoint = "ftp://c"}), HasSubstr("export.profiles_endpoint: this is no URL"));
+  EXPECT_THAT(ErrorOf({.endpoint = "c:4318"}), HasSubstr("export.endpoint: this is not a URL"));
+  EXPECT_THAT(ErrorOf({.profiles_endpoint = "ftp://c"}), HasSubstr("export.profiles_endpoint: this is not a URL"));
   EXPECT_THAT(ErrorOf({}, {{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:99999"}}),
-              HasSubstr("OTEL_EXPORTER_OTLP_ENDPOINT: this is no URL"));
+              HasSubstr("OTEL_EXPORTER_OTLP_ENDPOINT: this is not a URL"));
   EXPECT_EQ(ErrorOf({.endpoint = "http://c:4317"}),
-            "export.endpoint: 4317 is the port for gRPC, and this is sent by HTTP: write http://c:4318");
+            "export.endpoint: port 4317 is for gRPC, but offcpud sends HTTP: write http://c:4318");
   EXPECT_EQ(ErrorOf({}, {{"OTEL_EXPORTER_OTLP_ENDPOINT", "https://me:secret@c:4317/x"}}),
-            "OTEL_EXPORTER_OTLP_ENDPOINT: 4317 is the port for gRPC, and this is sent by HTTP: write https://c:4318");
+            "OTEL_EXPORTER_OTLP_ENDPOINT: port 4317 is for gRPC, but offcpud sends HTTP: write https://c:4318");
   const ExportSettings on = {.endpoint = "http://c"};
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL", "grpc"}}),
-              HasSubstr("OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL: there is http/protobuf only, not grpc"));
+              HasSubstr("OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL: must be http/protobuf, not grpc"));
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_TIMEOUT", "10s"}}), HasSubstr("OTEL_EXPORTER_OTLP_TIMEOUT: "));
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_TIMEOUT", "0"}}), HasSubstr("OTEL_EXPORTER_OTLP_TIMEOUT: "));
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"}}),
-              HasSubstr("OTEL_EXPORTER_OTLP_COMPRESSION: there are gzip and none, not 'zstd'"));
-  EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "a"}}), HasSubstr("OTEL_EXPORTER_OTLP_HEADERS: an entry is"));
+              HasSubstr("OTEL_EXPORTER_OTLP_COMPRESSION: must be gzip or none, not 'zstd'"));
+  EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "a"}}),
+              HasSubstr("OTEL_EXPORTER_OTLP_HEADERS: write an entry"));
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "a=%0d%0aX-B:1"}}),
               HasSubstr("OTEL_EXPORTER_OTLP_HEADERS: "));
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "a=%"}}), HasSubstr("OTEL_EXPORTER_OTLP_HEADERS: "));
@@ -162,7 +163,7 @@ TEST(ExportConfigTest, MistakesAreNamed) {
   EXPECT_THAT(ErrorOf(on, {{"OTEL_RESOURCE_ATTRIBUTES", "=1"}}), HasSubstr("OTEL_RESOURCE_ATTRIBUTES: "));
   for (const char* bad : {"no colon", ": none", "a b: c", "a: b\r\nc: d"})
     EXPECT_THAT(ErrorOf({.endpoint = "http://c", .headers = {bad}}), HasSubstr("export.headers: ")) << bad;
-  EXPECT_THAT(ErrorOf({.endpoint = "http://c", .certificate_file = "/c"}), HasSubstr("come together"));
+  EXPECT_THAT(ErrorOf({.endpoint = "http://c", .certificate_file = "/c"}), HasSubstr("must be set together"));
 }
 
 TEST(ExportConfigTest, WithoutAUrlTheEnvironmentCannotBeWrong) {

@@ -192,7 +192,7 @@ TEST_F(ExporterTest, WindowsWaitWhileTheCollectorIsDownAndComeInOrder) {
   EXPECT_EQ(stats.oldest_unix_ns, 0u);
   EXPECT_EQ(stats.last_error, "");
   ASSERT_EQ(Said().size(), 2u) << "once each";
-  EXPECT_THAT(Said()[0], HasSubstr("bad: " + config_.target.url + " does not take windows, which are kept: "));
+  EXPECT_THAT(Said()[0], HasSubstr("bad: " + config_.target.url + " does not take windows now; they are kept: "));
   EXPECT_THAT(Said()[1], HasSubstr("good: windows reach " + config_.target.url + " again"));
 }
 
@@ -274,7 +274,7 @@ TEST_F(ExporterTest, ABadProfileCostsNoOthers) {
     EXPECT_EQ(stats.refused[0].count, 1u);
     EXPECT_EQ(collector_->Await(4).size(), 4u);
     ASSERT_EQ(Said().size(), 2u);
-    EXPECT_THAT(Said()[0], HasSubstr("refuses a window, whose profiles are sent one by one: HTTP 400: bad"));
+    EXPECT_THAT(Said()[0], HasSubstr("refuses a window; its profiles are now sent one by one: HTTP 400: bad"));
     EXPECT_THAT(Said()[1], HasSubstr("refuses a window: HTTP 400: bad"));
     said_.clear();
   }
@@ -301,7 +301,7 @@ TEST_F(ExporterTest, WhatACollectorHasNoRoomForComesLaterAndTheRestNotAgain) {
     EXPECT_GE(all[1].at - all[0].at, seconds(1)) << "when the server says";
     exporter->Stop();  // what is said comes after what is counted
     ASSERT_EQ(Said().size(), 2u);
-    EXPECT_THAT(Said()[0], HasSubstr("does not take all of a window, whose rest is kept: HTTP 429: push series"));
+    EXPECT_THAT(Said()[0], HasSubstr("takes only a part of a window now; the rest is kept: HTTP 429: push series"));
     EXPECT_THAT(Said()[1], HasSubstr("again"));
     said_.clear();
   }
@@ -437,10 +437,12 @@ TEST_F(ExporterTest, ASuccessOfAnotherServerIsNone) {
   EXPECT_EQ(stats.retries, 3u);
   EXPECT_THAT(stats.losses, IsEmpty());
   exporter->Stop();  // what is said comes after what is counted
-  EXPECT_THAT(Said(),
-              ElementsAre(HasSubstr("does not take windows, which are kept: HTTP 200, but no answer of OTLP: its "
-                                    "type is text/html"),
-                          HasSubstr("again")));
+  EXPECT_THAT(
+      Said(),
+      ElementsAre(
+          HasSubstr(
+              "does not take windows now; they are kept: HTTP 200, but not an OTLP answer: its type is text/html"),
+          HasSubstr("again")));
 }
 
 // Each program's profile is refused by itself; what programs are called is up to their users.
@@ -455,7 +457,7 @@ TEST_F(ExporterTest, RefusalsDoNotFillALog) {
   EXPECT_THAT(stats.last_error, HasSubstr("off_cpu of program")) << "`offcpu status` has it";
   exporter->Stop();
   EXPECT_THAT(Said(),
-              ElementsAre(testing::EndsWith("refuses a window, whose profiles are sent one by one: HTTP 500: no"),
+              ElementsAre(testing::EndsWith("refuses a window; its profiles are now sent one by one: HTTP 500: no"),
                           testing::EndsWith("refuses a window: HTTP 500: no")));
 }
 

@@ -120,7 +120,7 @@ TEST_F(HttpPosterTest, WithoutATokenNothingIsSent) {
     WriteToken(bad);
     const HttpAnswer answer = poster.Post("1");
     EXPECT_EQ(answer.status, 0);
-    EXPECT_THAT(answer.error, HasSubstr("this is no token"));
+    EXPECT_THAT(answer.error, HasSubstr("this is not a token"));
   }
   WriteToken("good");
   EXPECT_EQ(poster.Post("2").status, 200);
@@ -225,12 +225,12 @@ TEST_F(HttpPosterTest, OnlyRegularFilesAreRead) {
     EXPECT_EQ(CheckTargetFiles(target).message(), HttpPoster(target).Post("body").error);
     return std::string(CheckTargetFiles(target).message());
   };
-  const std::string is_fifo = fifo + " is a FIFO: name a regular file";
+  const std::string is_fifo = fifo + " is a FIFO: must be a regular file";
   EXPECT_EQ(error_of({.bearer_token_file = fifo}), is_fifo);
   EXPECT_EQ(error_of({.ca_file = fifo}), is_fifo);
   EXPECT_EQ(error_of({.certificate_file = fifo}), is_fifo);
   EXPECT_EQ(error_of({.key_file = fifo}), is_fifo);
-  EXPECT_EQ(error_of({.ca_file = "/dev/zero"}), "/dev/zero is a device: name a regular file");
+  EXPECT_EQ(error_of({.ca_file = "/dev/zero"}), "/dev/zero is a device: must be a regular file");
   EXPECT_EQ(error_of({}), "");
   unlink(fifo.c_str());
 }

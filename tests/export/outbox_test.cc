@@ -226,8 +226,7 @@ TEST_F(OutboxTest, WhatWaitsInMemoryAtTheEndIsLostOnceEach) {
   for (int i = 1; i <= 3; ++i) outbox_->Keep(Window(i));
   outbox_->Close();
   EXPECT_EQ(outbox_->stats().records, 0u);
-  EXPECT_THAT(said_,
-              ElementsAre(HasSubstr("cannot use the spool"), "bad: 3 requests in memory that were not sent are lost"));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("cannot use the spool"), "bad: 3 unsent requests in memory are lost"));
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(Shown(outbox_->stats().spool_losses), ElementsAre("not written 3 3"));
     EXPECT_THAT(outbox_->stats().memory_losses, IsEmpty());
@@ -242,7 +241,7 @@ TEST_F(OutboxTest, WithoutASpoolWhatWaitsAtTheEndIsLost) {
   ASSERT_TRUE(outbox.Oldest().has_value());  // and it was not settled
   outbox.Keep(Window(2));
   outbox.Close();
-  EXPECT_THAT(said_, ElementsAre("bad: 2 requests in memory that were not sent are lost"));
+  EXPECT_THAT(said_, ElementsAre("bad: 2 unsent requests in memory are lost"));
   EXPECT_THAT(Shown(outbox.stats().memory_losses), ElementsAre("no room in memory 2 2"));
 }
 

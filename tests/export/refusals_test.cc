@@ -181,12 +181,12 @@ TEST(RefusalsTest, NoMoreProfilesAreRejectedThanWereSent) {
     EXPECT_EQ(judgement.fate, Fate::kDelivered);
     EXPECT_EQ(judgement.rejected_profiles, 3u);
     EXPECT_EQ(judgement.rejected_ns, ShareOfWindowNs(1'000'000'007, 1, 2));
-    EXPECT_EQ(judgement.reason, "profiles are rejected (more profiles than were sent)");
+    EXPECT_EQ(judgement.reason, "profiles were rejected (more profiles than were sent)");
   }
   Refusals refusals;
   const Judgement judgement = refusals.OnAnswer(RecordOf(3), Rejecting("\x03")).judgement;
   EXPECT_EQ(judgement.rejected_profiles, 3u);
-  EXPECT_EQ(judgement.reason, "profiles are rejected");
+  EXPECT_EQ(judgement.reason, "profiles were rejected");
 }
 
 TEST(RefusalsTest, AServerThatRefusesWhateverItGetsIsNotAskedForParts) {

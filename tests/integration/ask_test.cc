@@ -134,7 +134,7 @@ TEST_F(Asked, FilesOfAnotherTimeAreLeftOut) {
   EXPECT_EQ(ReadFile(Report({first_, second_, "--until", between})), ReadFile(Report({first_})));
   EXPECT_EQ(Sum(Report({first_, second_, "--since", "1h"})), Sum(Report({first_, second_})));
   EXPECT_EQ(Run({"report", first_, second_, "--until", "2001-01-01"}), kBadUsage);
-  EXPECT_THAT(errors_, HasSubstr("offcpu: no file has anything of this time (--since, --until)\n"));
+  EXPECT_THAT(errors_, HasSubstr("offcpu: no file lies in this time (--since, --until)\n"));
 }
 
 TEST_F(Asked, FilesByFunctions) {
@@ -158,7 +158,7 @@ TEST_F(Asked, FilesByPlace) {
   EXPECT_EQ(Sum(Report({first_, "--cause", "lock", "-p", pid})), Sum(Report({first_, "--only", "cause=lock"})));
   EXPECT_EQ(Sum(Report({first_, "--cgroup", "/"})), Sum(Report({first_, "--only", "cgroup=/*"})));
   EXPECT_EQ(Sum(Report({first_, "-p", "1"})), 0u);
-  EXPECT_THAT(errors_, HasSubstr("offcpu: nothing that was recorded passes the filters\n"));
+  EXPECT_THAT(errors_, HasSubstr("offcpu: the filters leave nothing of the recording\n"));
 }
 
 TEST_F(Asked, DiffComparesWhatWasInASecond) {
@@ -194,15 +194,15 @@ TEST_F(Asked, DiffComparesWhatWasInASecond) {
 
 TEST_F(Asked, WrongUsageIsToldInOneLine) {
   for (const auto& [words, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"report", "a.pb.gz", "--focus", "("}, "--focus: '(' is no regular expression: "},
-           {{"report", "a.pb.gz", "--cause", "locks"}, "no cause is called 'locks': there are lock, "},
+           {{"report", "a.pb.gz", "--focus", "("}, "--focus: '(' is not a regular expression: "},
+           {{"report", "a.pb.gz", "--cause", "locks"}, "no cause is called 'locks'; the causes are lock, "},
            {{"report", "a.pb.gz", "--since", "noon"}, "--since: 'noon' is not a time: write how long ago (10m), "},
-           {{"dump", "--ignore", "["}, "--ignore: '[' is no regular expression: "},
-           {{"dump", "--since", "2026-01-02", "--until", "2026-01-01"}, "--since is not before --until, 2026-01-01 "},
+           {{"dump", "--ignore", "["}, "--ignore: '[' is not a regular expression: "},
+           {{"dump", "--since", "2026-01-02", "--until", "2026-01-01"}, "--since must be before --until, 2026-01-01 "},
            {{"diff", "a.pb.gz"}, "AFTER is required"},
            {{"diff", "a.pb.gz", "b.pb.gz"}, "a.pb.gz cannot be read: No such file"},
-           {{"diff", "a.pb.gz", "b.pb.gz", "-o", "x.pb.gz"}, "x.pb.gz: a difference is written to .html, .folded, "},
-           {{"diff", "a.pb.gz", "b.pb.gz", "-o", "x.otlp"}, "x.otlp: a difference is written to .html, .folded, "},
+           {{"diff", "a.pb.gz", "b.pb.gz", "-o", "x.pb.gz"}, "x.pb.gz: diff writes .html, .folded, "},
+           {{"diff", "a.pb.gz", "b.pb.gz", "-o", "x.otlp"}, "x.otlp: diff writes .html, .folded, "},
        }) {
     EXPECT_EQ(Run(words), kBadUsage) << part;
     EXPECT_THAT(errors_, HasSubstr(part));
@@ -231,7 +231,7 @@ TEST_F(Asked, TheServiceByTimeAndPlace) {
   EXPECT_GT(Sum(Dump({"--since", begin}), "wait_in_nanosleep"), 0u);
   EXPECT_THAT(errors_, ContainsRegex(std::string("^offcpu: whole windows, from ") + kTime + " to " + kTime + "\n"));
   EXPECT_EQ(Sum(Dump({"--until", "2001-01-01"})), 0u);
-  EXPECT_THAT(errors_, HasSubstr("offcpu: no window has anything of this time (--since, --until)\n"));
+  EXPECT_THAT(errors_, HasSubstr("offcpu: no window lies in this time (--since, --until)\n"));
   ASSERT_EQ(Ask({"dump", "--until", "2001-01-01", "-o", Path("none.pb.gz")}), kOk) << errors_;
   EXPECT_EQ(Run({"report", Path("none.pb.gz")}), kOk) << errors_;
 }

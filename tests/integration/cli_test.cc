@@ -92,10 +92,10 @@ TEST_F(Cli, HidesWaitsForWork) {
 
 TEST_F(Cli, ValuesOfSamplesNeedSamples) {
   EXPECT_EQ(Run({"record", "--value", "cpu", "-o", Path("out.folded"), "1"}), kBadUsage);
-  ExpectOneLineError("--value cpu is of a recording with samples of what runs: `--oncpu HZ` takes them");
+  ExpectOneLineError("--value cpu needs samples of what runs: record with `--oncpu HZ`");
   ASSERT_EQ(Run({"record", "-o", Path("out.pb.gz"), "--", "sleep", "0.1"}), kOk) << errors_;
   EXPECT_EQ(Run({"report", Path("out.pb.gz"), "--value", "samples", "-o", Path("out.folded")}), kBadUsage);
-  ExpectOneLineError("--value samples is of a recording with samples");
+  ExpectOneLineError("--value samples needs samples of what runs");
   EXPECT_EQ(Run({"report", Path("out.pb.gz"), "--value", "wall", "-o", Path("out.folded")}), kOk) << errors_;
 }
 
@@ -104,9 +104,9 @@ TEST_F(Cli, SaysWhatRecordingHasCost) {
   EXPECT_THAT(output_, ContainsRegex("\ncost +[0-9.]+ % of the host \\(budget 0.5%\\): BPF programs "));
   EXPECT_THAT(ReadFile(Path("out.json")), HasSubstr("\"cpu_budget_ppm\":5000,"));
   ASSERT_EQ(Run({"record", "--sample", "0", "--", "sleep", "0.1"}), kOk) << errors_;
-  EXPECT_THAT(output_, HasSubstr(" % of the host (not held, the sample is fixed): BPF programs "));
+  EXPECT_THAT(output_, HasSubstr(" % of the host (no budget, the sample is fixed): BPF programs "));
   EXPECT_EQ(Run({"record", "--cpu-budget", "0%", "1"}), kBadUsage);
-  ExpectOneLineError("'0%' is not a part in percent");
+  ExpectOneLineError("'0%' is not a percentage");
 }
 
 TEST_F(Cli, PatternsThatAreWrong) {
@@ -188,7 +188,7 @@ TEST_F(Cli, AKernelThreadMustBeAskedForTwice) {
   if (ReadFile("/proc/2/comm") != "kthreadd\n") GTEST_SKIP() << "no kernel thread is in this pid namespace";
   for (const char* option : {"-p", "-t"}) {
     EXPECT_EQ(Run({"record", option, kthreadd, "-o", Path("out.folded"), "1"}), kBadUsage);
-    ExpectOneLineError("2 is a kernel thread: `offcpu record --kernel-threads` records those");
+    ExpectOneLineError("2 is a kernel thread: record it with `--kernel-threads`");
   }
   for (const char* option : {"-p", "-t"}) {
     EXPECT_EQ(Run({"record", option, kthreadd, "--kernel-threads", "-o", Path("out.folded"), "0.2"}), kOk) << errors_;
@@ -268,7 +268,7 @@ TEST_F(Cli, PassesTheExitStatusOfACommandOn) {
 
 TEST_F(Cli, SaysThatItWaitsForACommandThatGoesOn) {
   EXPECT_EQ(Run({"record", "0.2", "--", "sh", "-c", "sleep 2; exit 5"}), 5) << errors_;
-  EXPECT_THAT(errors_, ContainsRegex("offcpu: the recording has ended; waiting for sh \\([0-9]+\\), Ctrl-C ends it"));
+  EXPECT_THAT(errors_, ContainsRegex("offcpu: the recording has ended; waiting for sh \\([0-9]+\\); Ctrl-C ends it"));
 }
 
 // As flamegraph.pl reads it. What is said besides goes to the standard error.

@@ -46,12 +46,12 @@ TEST_F(Https, ATokenIsAskedForAndCanBeReplaced) {
   EXPECT_EQ(Get("/healthz", ""), 200);
   files_.Write("token", "the-second-token-of-this-service\n");
   daemon_->Signal(SIGHUP);
-  AwaitLog("the new configuration is in force");
+  AwaitLog("the new configuration is in effect");
   EXPECT_EQ(Get("/metrics", "the-first-token-of-this-service"), 401);
   EXPECT_EQ(Get("/metrics", "the-second-token-of-this-service"), 200);
   files_.Write("server.key", "no key\n");
   daemon_->Signal(SIGHUP);
-  AwaitLog("error: the old configuration stays in force: " + files_.Path("server.key") + ": no key");
+  AwaitLog("error: the old configuration stays in effect: " + files_.Path("server.key") + ": cannot read the key");
   EXPECT_EQ(Get("/metrics", "the-second-token-of-this-service"), 200);
   EXPECT_THAT(ReadFile(Path("log")), Not(HasSubstr("<"))) << "no priorities without a journal";
   EXPECT_THAT(ReadFile(Path("log")), Not(HasSubstr("token-of-this-service")));
@@ -60,7 +60,7 @@ TEST_F(Https, ATokenIsAskedForAndCanBeReplaced) {
 TEST_F(Https, WithoutATokenTheServiceDoesNotStart) {
   WriteConfig(HttpSection());
   EXPECT_EQ(RunWords(Words()), 78);
-  EXPECT_THAT(errors_, HasSubstr("whoever reaches it sees every process"));
+  EXPECT_THAT(errors_, HasSubstr("anyone who can connect sees every process"));
 }
 
 }  // namespace

@@ -108,13 +108,13 @@ TEST_F(Daemon, ReloadsAndKeepsWhatItHasIfTheFileIsBad) {
   ASSERT_EQ(Ask({"dump", "-o", Path("a.folded")}), kOk) << errors_;
   WriteConfig("[windows]\nkeep = 7\n[record]\nkernel_threads = true\n");
   daemon_->Signal(SIGHUP);
-  AwaitLog("the new configuration is in force");
+  AwaitLog("the new configuration is in effect");
   ASSERT_EQ(Ask({"status", "--json"}), kOk) << errors_;
   EXPECT_THAT(output_, HasSubstr("\"windows_limit\":7,"));
   EXPECT_THAT(output_, HasSubstr("\"windows\":1,")) << "what was recorded before is kept";
   WriteConfig("[windows]\nkeep = 8\nkept = 9\n");
   daemon_->Signal(SIGHUP);
-  AwaitLog("nothing is called 'windows.kept'");
+  AwaitLog("unknown key 'windows.kept'");
   ASSERT_EQ(Ask({"status", "--json"}), kOk) << errors_;
   EXPECT_THAT(output_, HasSubstr("\"windows_limit\":7,"));
 }
@@ -183,17 +183,17 @@ TEST_F(Daemon, HasPatternsOfItsOwn) {
 
   write("wait_elsewhere");
   daemon_->Signal(SIGHUP);
-  AwaitLog("the new configuration is in force", 1);
+  AwaitLog("the new configuration is in effect", 1);
   EXPECT_THAT(dump({}), HasSubstr("wait_in_nanosleep"));
   write("wait_in_nanosleep");
   daemon_->Signal(SIGHUP);
-  AwaitLog("the new configuration is in force", 2);
+  AwaitLog("the new configuration is in effect", 2);
 
   std::ofstream(patterns) << "[mine]\nstack = *\n";
   EXPECT_EQ(RunWords(Words({"--check-config"})), kBadConfig);
   EXPECT_THAT(errors_, HasSubstr("mine.conf:2: '*' stands for any function: name it\n"));
   daemon_->Signal(SIGHUP);
-  AwaitLog("the old configuration stays in force: " + patterns + ":2: ", 1);
+  AwaitLog("the old configuration stays in effect: " + patterns + ":2: ", 1);
   EXPECT_THAT(dump({}), Not(HasSubstr("wait_in_nanosleep"))) << "what was right is in force";
 }
 
@@ -206,7 +206,7 @@ TEST_F(Daemon, ChecksAndPrintsItsConfiguration) {
   WriteConfig("[windows]\nkeep = 0\n");
   for (const std::vector<std::string>& flags : {std::vector<std::string>{"--check-config"}, {"--print-config"}, {}}) {
     EXPECT_EQ(RunWords(Words(flags)), kBadConfig);
-    EXPECT_THAT(errors_, HasSubstr("offcpud.toml:5:8: keep is from 1 to 10000"));
+    EXPECT_THAT(errors_, HasSubstr("offcpud.toml:5:8: keep must be from 1 to 10000"));
   }
   // A file beside it adds to it.
   std::filesystem::create_directory(Path("offcpud.toml.d"));
@@ -252,7 +252,7 @@ TEST_F(Daemon, APortInUseIsToldAndTheRestGoesOn) {
 TEST_F(Daemon, AConfigurationThatIsNoFileIsToldAtTheStart) {
   ASSERT_EQ(mkfifo(Path("offcpud.toml").c_str(), 0600), 0);
   EXPECT_EQ(RunWords(Words({"--check-config"})), kBadConfig);
-  EXPECT_EQ(errors_, "offcpud: error: " + Path("offcpud.toml") + " is a FIFO: name a regular file\n");
+  EXPECT_EQ(errors_, "offcpud: error: " + Path("offcpud.toml") + " is a FIFO: must be a regular file\n");
 }
 
 TEST_F(Daemon, SilentConnectionsKeepNobodyFromAsking) {
@@ -291,7 +291,7 @@ TEST_F(Daemon, ExportsItsWindowsAndTheLastOneToo) {
   ASSERT_NE(target, nullptr);
   target->Go();
   target->AwaitDone();
-  AwaitLog("does not take windows, which are kept");
+  AwaitLog("does not take windows now; they are kept");
   const auto windows_ended = [this] {
     EXPECT_EQ(Ask({"status", "--json"}), kOk) << errors_;
     return JsonNumber(output_, "windows_ended");

@@ -99,12 +99,12 @@ TEST_F(PidNamespace, SelectedThreadsOutsideAreCounted) {
 // There, another process may have the number that is meant.
 TEST_F(PidNamespace, ItsOwnProcIsNeeded) {
   EXPECT_EQ(Run({"record", "0.1"}, {"unshare", "--pid", "--fork"}), 3);
-  EXPECT_THAT(errors_, HasSubstr("mount it with `mount -t proc proc /proc`"));
+  EXPECT_THAT(errors_, HasSubstr("mount this one's with `mount -t proc proc /proc`"));
 }
 
 TEST_F(PidNamespace, RootOfAUserNamespaceIsRefused) {
   EXPECT_NE(Run({"record", "0.1"}, {"unshare", "--user", "--map-root-user"}), 0);
-  EXPECT_THAT(errors_, HasSubstr("this is a user namespace"));
+  EXPECT_THAT(errors_, HasSubstr("root in this user namespace may not load BPF programs"));
 }
 
 }  // namespace

@@ -37,11 +37,11 @@ class DaemonReload : public ServiceTest {
   }
   // Once more: a reload that fails like this.
   void ExpectRefused(const std::string& why) {
-    const std::string line = "error: the old configuration stays in force: " + why;
+    const std::string line = "error: the old configuration stays in effect: " + why;
     const size_t before = CountInLog(line);
     daemon_->Signal(SIGHUP);
     AwaitLog(line, before + 1);
-    EXPECT_EQ(CountInLog("the new configuration is in force"), 0u) << ReadFile(Path("log"));
+    EXPECT_EQ(CountInLog("the new configuration is in effect"), 0u) << ReadFile(Path("log"));
     EXPECT_EQ(StatusAt(port_), 200) << why;
   }
   void ExpectEnds() {
@@ -62,11 +62,11 @@ TEST_F(DaemonReload, WhatIsNoFileIsNoConfiguration) {
   StartServing();
   const std::string config = Path("offcpud.toml");
   Replace(config, [](const char* path) { std::filesystem::create_directory(path); });
-  ExpectRefused(config + " is a directory: name a regular file");
+  ExpectRefused(config + " is a directory: must be a regular file");
   Replace(config, [](const char* path) { EXPECT_EQ(mkfifo(path, 0600), 0); });
-  ExpectRefused(config + " is a FIFO: name a regular file");
+  ExpectRefused(config + " is a FIFO: must be a regular file");
   Replace(config, [](const char* path) { std::filesystem::create_symlink("/dev/zero", path); });
-  ExpectRefused(config + " is a device: name a regular file");
+  ExpectRefused(config + " is a device: must be a regular file");
   Replace(config, [](const char* path) { std::ofstream(path) << "#"; });
   std::filesystem::resize_file(config, 300u << 20);
   ExpectRefused(config + " is larger than 1 MiB");
@@ -86,7 +86,7 @@ TEST_F(DaemonReload, NeitherAreFilesThatItNames) {
         collector + "bearer_token_file" + named, collector + "ca_file" + named,
         collector + "client_certificate" + named + "client_key" + named}) {
     WriteConfig(HttpSection(port_) + part);
-    ExpectRefused(fifo + " is a FIFO: name a regular file");
+    ExpectRefused(fifo + " is a FIFO: must be a regular file");
   }
   ExpectEnds();
 }
@@ -121,19 +121,19 @@ TEST_F(DaemonReload, AnotherPortIsHadAndTheSameIsKept) {
   ASSERT_EQ(send(connected.get(), "GET /debug/pprof/offcpu?seconds=2 HTTP/1.0\r\n\r\n", 46, 0), 46);
   WriteConfig(HttpSection(port_) + "[windows]\nkeep = 7\n");
   daemon_->Signal(SIGHUP);
-  AwaitLog("the new configuration is in force");
+  AwaitLog("the new configuration is in effect");
   std::string answer(12, '\0');
   EXPECT_EQ(recv(connected.get(), answer.data(), answer.size(), MSG_WAITALL), 12);
   EXPECT_EQ(answer, "HTTP/1.1 200") << "who was waiting is answered";
   const int next = FreePort();
   WriteConfig(HttpSection(next));
   daemon_->Signal(SIGHUP);
-  AwaitLog("the new configuration is in force", 2);
+  AwaitLog("the new configuration is in effect", 2);
   EXPECT_EQ(StatusAt(next), 200);
   EXPECT_EQ(StatusAt(port_), 0);
   WriteConfig("");
   daemon_->Signal(SIGHUP);
-  AwaitLog("the new configuration is in force", 3);
+  AwaitLog("the new configuration is in effect", 3);
   EXPECT_EQ(StatusAt(next), 0);
 }
 

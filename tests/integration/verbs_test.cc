@@ -44,7 +44,7 @@ TEST_F(Verbs, ATimeNamespaceOfItsOwn) {
   const int code =
       RunWords({"unshare", "--time", "--monotonic", "100000", BinDirectory() + "/offcpu", "record", "0.1"});
   EXPECT_EQ(code, 3) << errors_;
-  EXPECT_THAT(errors_, HasSubstr("this is a time namespace, monotonic is 100000 s off the kernel's"));
+  EXPECT_THAT(errors_, HasSubstr("this process is in a time namespace: monotonic is 100000 s off the kernel's"));
   EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
 }
 

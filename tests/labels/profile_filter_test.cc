@@ -91,7 +91,7 @@ TEST(FramePatternTest, WhatIsNoneSaysWhy) {
     const absl::StatusOr<FramePattern> pattern = FramePattern::Parse(text);
     ASSERT_FALSE(pattern.ok()) << text;
     EXPECT_EQ(pattern.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(pattern.status().message()), HasSubstr("is no regular expression: "));
+    EXPECT_THAT(std::string(pattern.status().message()), HasSubstr("is not a regular expression: "));
   }
 }
 

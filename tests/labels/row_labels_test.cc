@@ -14,7 +14,8 @@ TEST(ParseRowLabelTest, AnErrorNamesThoseThereAre) {
   EXPECT_EQ(*ParseRowLabel("cgroup"), RowLabel::kControlGroup);
   EXPECT_THAT(
       std::string(ParseRowLabel("group").status().message()),
-      HasSubstr("no label is called 'group': there are pid, process, exe, container, image, tid, comm, cgroup, pod,"));
+      HasSubstr(
+          "no label is called 'group'; the labels are pid, process, exe, container, image, tid, comm, cgroup, pod,"));
 }
 
 }  // namespace

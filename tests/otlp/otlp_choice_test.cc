@@ -40,10 +40,9 @@ OtlpReader::Texts ResourceOf(const RecordedProfile& recorded, const OtlpOptions&
 TEST(OtlpChoiceTest, NamesAreChecked) {
   EXPECT_THAT(
       std::string(ParseOtlpTypes({"off_cpu", "longest"}).status().message()),
-      HasSubstr("nothing is called 'longest': there are off_cpu, cpu, contentions, blocked, runnable, recording, "
-                "lost"));
+      HasSubstr("unknown name 'longest'; the names are off_cpu, cpu, contentions, blocked, runnable, recording, lost"));
   EXPECT_THAT(std::string(ParseOtlpLabels({"kernel"}).status().message()),
-              HasSubstr("nothing is called 'kernel': there are pid, process, exe, container,"));
+              HasSubstr("unknown name 'kernel'; the names are pid, process, exe, container,"));
   EXPECT_TRUE(ParseOtlpTypes({"off_cpu", "cpu", "contentions", "blocked", "runnable", "recording", "lost"})->all());
   EXPECT_TRUE(ParseOtlpTypes({})->none());
   const absl::StatusOr<OtlpLabels> labels = ParseOtlpLabels({"comm", "waker"});

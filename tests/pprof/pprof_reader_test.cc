@@ -218,7 +218,7 @@ TEST(PprofReaderTest, ProfilesOfOtherToolsAreRefused) {
               "was not written by offcpu");
   ExpectError(Changed([](pb::Profile& message) { message.add_comment(message.comment(0)); }),
               absl::StatusCode::kInvalidArgument, "several recordings");
-  ExpectError("no profile", absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
+  ExpectError("no profile", absl::StatusCode::kDataLoss, "is damaged, or not a pprof file");
 }
 
 // What other tools write, as far as it differs: types of values, a period, labels, comments, and stacks without names.
@@ -283,12 +283,12 @@ TEST(PprofReaderTest, AnotherFormatIsCalledSoHoweverLargeItIs) {
   PprofLimits rest;
   rest.rest_bytes = 100;  // its samples have that of the types of values
   for (const PprofLimits& limits : {PprofLimits(), entries, rest}) {
-    ExpectError(otlp, absl::StatusCode::kDataLoss, "is damaged, or no pprof file", limits);
+    ExpectError(otlp, absl::StatusCode::kDataLoss, "is damaged, or not a pprof file", limits);
   }
   const std::string bytes("\x12\x02\x08\x01", 4);  // field 2: two bytes, of which field 1 is 1
-  ExpectError(bytes, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
+  ExpectError(bytes, absl::StatusCode::kDataLoss, "is damaged, or not a pprof file");
   entries.entry_bytes = 1;
-  ExpectError(bytes, absl::StatusCode::kDataLoss, "is damaged, or no pprof file", entries);
+  ExpectError(bytes, absl::StatusCode::kDataLoss, "is damaged, or not a pprof file", entries);
   const std::string with_string = bytes + std::string("\x32\x00", 2);  // field 6: ""
   ExpectError(with_string, absl::StatusCode::kResourceExhausted, "is too large: a sample of more than 1 bytes",
               entries);
@@ -300,7 +300,7 @@ TEST(PprofReaderTest, WhatOthersHaveWrittenAgainIsRefused) {
     for (pb::Sample& sample : *message.mutable_sample()) sample.clear_details();
   });
   ExpectError(bytes, absl::StatusCode::kInvalidArgument,
-              "was written again by another program, such as go tool pprof; give the file that offcpu wrote");
+              "was rewritten by another program, such as go tool pprof; give the file that offcpu wrote");
 }
 
 struct Damage {
@@ -589,8 +589,8 @@ TEST_F(PprofFileTest, IsReadWhole) {
 
 TEST_F(PprofFileTest, ErrorsNameTheFile) {
   ExpectFileError(path_, absl::StatusCode::kNotFound, "cannot be read: No such file or directory");
-  ExpectFileError(directory_, absl::StatusCode::kInvalidArgument, "is a directory: name a regular file");
-  ExpectFileError("/dev/null", absl::StatusCode::kInvalidArgument, "is a device: name a regular file");
+  ExpectFileError(directory_, absl::StatusCode::kInvalidArgument, "is a directory: must be a regular file");
+  ExpectFileError("/dev/null", absl::StatusCode::kInvalidArgument, "is a device: must be a regular file");
   std::ofstream(path_) << "\x1f\x8b";
   ExpectFileError(path_, absl::StatusCode::kDataLoss, "is cut off");
 }
@@ -598,10 +598,9 @@ TEST_F(PprofFileTest, ErrorsNameTheFile) {
 TEST_F(PprofFileTest, IsNotReadBeyondTheLimit) {
   std::ofstream(path_) << "x";
   std::filesystem::resize_file(path_, kMaxPprofFileBytes + 1);
-  ExpectFileError(path_, absl::StatusCode::kResourceExhausted,
-                  "is larger than 256 MiB: it is not the file that is meant");
+  ExpectFileError(path_, absl::StatusCode::kResourceExhausted, "is larger than 256 MiB: this must be the wrong file");
   std::filesystem::resize_file(path_, kMaxPprofFileBytes);
-  ExpectFileError(path_, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
+  ExpectFileError(path_, absl::StatusCode::kDataLoss, "is damaged, or not a pprof file");
 }
 
 // Two buckets for each row, which has a third of all in the second one.

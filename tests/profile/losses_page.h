@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/ascii.h"
 #include "profile/losses.h"
 
 namespace offcpu {
@@ -15,6 +16,12 @@ inline std::string Roff(std::string_view text) {
   return escaped;
 }
 
+// Advice that continues a line of the summary, as a sentence; the name of the program stays as it is.
+inline std::string Sentence(std::string text) {
+  if (!text.starts_with("offcpu")) text[0] = absl::ascii_toupper(text[0]);
+  return text + ".\n";
+}
+
 inline std::string LossesPage() {
   std::string page =
       ".\\\" Made of src/profile/losses.cc by profile_test; see CONTRIBUTING.md.\n"
@@ -23,18 +30,19 @@ inline std::string LossesPage() {
       ".SH NAME\n"
       "offcpu\\-losses \\- what a recording may lack, and what to do about it\n"
       ".SH DESCRIPTION\n"
-      "The summary of a recording names each loss or limit that the recording met, with its number and its time.\n"
-      "The same names are labels of the series offcpud_dropped_total and offcpud_dropped_seconds_total of\n"
-      ".BR offcpud (8).\n"
-      "All series are there from the start.\n"
+      "The summary of a recording names each loss that occurred, with its count and its time.\n"
+      "The metrics offcpud_dropped_total and offcpud_dropped_seconds_total of\n"
+      ".BR offcpud (8)\n"
+      "have the same names as labels.\n"
+      "A loss has a series there once it has occurred.\n"
       "Where this page says so, the time of the loss is missing in the profile.\n"
-      "Everywhere else the profile has all of the time, and lacks something else.\n"
+      "Otherwise the profile has all of the time, and lacks something else.\n"
       ".SH LOSSES\n";
   for (const LossInfo& info : kLosses) {
     page += ".TP\n.B " + Roff(info.name) + "\n" + Roff(info.meaning) + "\n";
     if (info.takes_time)
       page += "The time is missing in the profile" +
-              std::string(info.ledger.has_value() ? ", and a term of the ledger.\n" : ".\n");
+              std::string(info.ledger.has_value() ? ". The ledger has it as a term.\n" : ".\n");
     if (!info.advice.empty()) page += Roff(info.advice) + "\n";
   }
   page +=
@@ -45,7 +53,7 @@ inline std::string LossesPage() {
   for (const NoUserStackInfo& info : kNoUserStacks) {
     if (info.reason == NoUserStack::kNone) continue;
     page += ".TP\n.B " + Roff(Name(info.reason)) + "\n" + Roff(info.meaning) + "\n";
-    if (!info.advice.empty()) page += "What to do: " + Roff(info.advice) + ".\n";
+    if (!info.advice.empty()) page += Sentence(Roff(info.advice));
   }
   page +=
       ".SH WHY A PERF MAP IS REFUSED\n"
@@ -54,9 +62,9 @@ inline std::string LossesPage() {
       ".IP \\(bu 2\n"
       "It belongs to the user of the process or to root.\n"
       ".IP \\(bu 2\n"
-      "The process can read it, and not everybody can write it.\n"
+      "The process can read it, and not everybody can write to it.\n"
       ".IP \\(bu 2\n"
-      "It is a regular file with one name, behind no symbolic link and no mount.\n"
+      "It is a regular file with one name, and is reached through no symbolic link and no mount.\n"
       ".PP\n"
       "Otherwise the code has no names, and the loss is called \"perf map refused: REASON\".\n"
       "Reasons:\n";

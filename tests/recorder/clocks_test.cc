@@ -156,8 +156,8 @@ TEST(TimeNamespaceTest, OnlyTheKernelsOwnClocksWillDo) {
   const absl::Status shifted = CheckTimeNamespace("monotonic      100000         0\nboottime            0         0\n");
   EXPECT_EQ(shifted.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(std::string(shifted.message()),
-            "this is a time namespace, monotonic is 100000 s off the kernel's: run it in the host's, as by nsenter "
-            "--time=/proc/1/ns/time");
+            "this process is in a time namespace: monotonic is 100000 s off the kernel's clock; run it in the host's, "
+            "for example by nsenter --time=/proc/1/ns/time");
   EXPECT_FALSE(CheckTimeNamespace("monotonic 0 0\nboottime 0 -1\n").ok());
   EXPECT_TRUE(CheckTimeNamespace().ok()) << "that of the tests";
 }

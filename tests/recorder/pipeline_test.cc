@@ -143,7 +143,7 @@ TEST_F(PipelineTest, AControlGroupThatIsNotToldIsCounted) {
     pipeline_->Handle(event);
   }
   Finish();
-  EXPECT_EQ(LossCount("path of a control group not told"), 2u);
+  EXPECT_EQ(LossCount("path of a control group not known"), 2u);
   EXPECT_EQ(profile_.rows.size(), 2u) << "the time of both is kept";
 }
 

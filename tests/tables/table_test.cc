@@ -225,7 +225,7 @@ TEST_F(TableTest, TheSummarySaysHowMuchIsHiddenAndWhere) {
   fake_.Row(process, comm, fake_.User({"write"}), kernel, 10'000'000);
   fake_.Idle({"nginx: event loop", ""});
   EXPECT_NE(Summary().find("\noff a CPU     1.00 s: 98.0 % waiting for work, hidden; the rest is 20.0 ms\n"
-                           "  woken at    nginx: event loop, 980 ms: also if a request waits for another server\n"
+                           "  woken at    nginx: event loop, 980 ms: may include waits for other servers\n"
                            "with stacks"),
             std::string::npos)
       << Summary();
@@ -246,11 +246,11 @@ TEST_F(TableTest, TheSummaryTakesNoWaitThatNeverEndedForWhereRequestsWait) {
   fake_.Row(process, comm, fake_.User({"epoll_wait"}), kernel, 970'000'000);
   fake_.Row(process, comm, fake_.User({"epoll_wait"}), kernel, 20'000'000, 0, WaitKind::kOpen);
   fake_.Idle({"nginx: master", "nginx: event loop", "nginx: event loop"});
-  EXPECT_NE(Summary().find("\n  woken at    nginx: event loop, 990 ms: also if a request waits for another server\n"),
+  EXPECT_NE(Summary().find("\n  woken at    nginx: event loop, 990 ms: may include waits for other servers\n"),
             std::string::npos)
       << Summary();
   fake_.profile.rows[1].kind = WaitKind::kOpen;
-  EXPECT_NE(Summary().find("\n  most at     nginx: master, 1.00 s: also if a request waits for another server\n"),
+  EXPECT_NE(Summary().find("\n  most at     nginx: master, 1.00 s: may include waits for other servers\n"),
             std::string::npos)
       << Summary();
 }
@@ -459,7 +459,7 @@ TEST_F(TableTest, TheShortSummarySaysWhetherTimeIsMissing) {
   fake_.Row(process, fake_.Comm("a"), fake_.Missing(NoUserStack::kBudget), fake_.Kernel({"schedule"}), 400);
   fake_.Row(process, fake_.Comm("a"), fake_.Missing(NoUserStack::kExec), fake_.Kernel({"schedule"}), 100);
   fake_.Row(process, fake_.Comm("a"), fake_.User({"main"}), fake_.Kernel({"schedule"}), 500);
-  EXPECT_NE(summary().find("with stacks   50.0 % of the time off a CPU has all of its user stack\n"
+  EXPECT_NE(summary().find("with stacks   50.0 % of the time off a CPU has its whole user stack\n"
                            "  40.0 % no user stack: budget: "),
             std::string::npos)
       << summary();
@@ -472,11 +472,10 @@ TEST_F(TableTest, TheSummaryCountsGuessedEndsApart) {
   stats.walk_ends[static_cast<size_t>(EndReason::kComplete)] = 700;
   stats.walk_ends[static_cast<size_t>(EndReason::kGuessedEnd)] = 250;
   stats.walk_ends[static_cast<size_t>(EndReason::kNoRow)] = 50;
-  EXPECT_NE(Summary().find("user walks    1000, complete 70.0 % (mixed 70.0 %)\n"
-                           "  guessed end 25.0 %, perhaps complete: nothing proves that the outermost frame has no "
-                           "callers\n"
-                           "  truncated   no row 5.0 %\n"),
-            std::string::npos)
+  EXPECT_NE(
+      Summary().find("user walks    1000, complete 70.0 % (mixed 70.0 %)\n  guessed end 25.0 %, perhaps complete: "
+                     "nothing proves that the outermost frame has no caller\n  truncated   no row 5.0 %\n"),
+      std::string::npos)
       << Summary();
 }
 
@@ -489,12 +488,10 @@ TEST_F(TableTest, TheSummarySaysWhatWasWalkedAtSwitches) {
   stats.walk_misses = {2, 0, 1, 0};
   stats.told_rows = 30;
   stats.told_stacks = 4;
-  EXPECT_NE(
-      Summary().find("  at switches 70 waits had their stacks walked where they ended, without captures; 60 summed "
-                     "there; 3 proven\n"
-                     "  not so      2 new stack, 1 no row\n"
-                     "  known       30 unwind rows and 4 user stacks in the kernel\n"),
-      std::string::npos)
+  EXPECT_NE(Summary().find("  at switches 70 waits walked, without captures; 60 summed there; 3 proven\n"
+                           "  missed      2 new stack, 1 no row\n"
+                           "  known       30 unwind rows and 4 user stacks in the kernel\n"),
+            std::string::npos)
       << Summary();
 }
 
@@ -512,7 +509,7 @@ TEST_F(TableTest, TheSummarySaysWhatRecordingHasCost) {
             std::string::npos)
       << Summary();
   stats.cpu_budget_ppm = 0;
-  EXPECT_NE(Summary().find("\ncost          0.84 % of the host (not held, the sample is fixed): " + parts),
+  EXPECT_NE(Summary().find("\ncost          0.84 % of the host (no budget, the sample is fixed): " + parts),
             std::string::npos)
       << Summary();
 }

@@ -302,7 +302,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   place = found->second();
-  if (place.above_bytes != 0) target::Check(PagesTouched() == 0, "its neighbour is not as it was made");
+  if (place.above_bytes != 0) target::Check(PagesTouched() == 0, "its neighbour has changed made");
   std::thread(RunThread).detach();
   if (serves) std::thread(TakeFaults).detach();
 
