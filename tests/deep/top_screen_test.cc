@@ -83,7 +83,7 @@ TEST_P(TopScreenTest, TheScreenHasBarsSparklinesAndAWholeStack) {
   EXPECT_TRUE(lines[0].starts_with("offcpu top  ")) << lines[0];
   EXPECT_TRUE(lines[4].starts_with("    PID PROCESS ")) << lines[4];
   EXPECT_TRUE(std::regex_search(lines[5], std::regex("^ *" + pid + " waits +[0-9.]+ "))) << lines[5];
-  EXPECT_EQ(lines.back(), "arrows select  tab stacks  o b r c sort  / filter  space pause  q quit");
+  EXPECT_EQ(lines.back(), "? keys  arrows select  tab stacks  o b r c sort  / filter  space pause  q quit");
   EXPECT_EQ(lines[4].find("BLOCKED/s") != std::string::npos, GetParam().second == 200);
   EXPECT_THAT(lines, testing::Contains(testing::MatchesRegex("  .+ \\[kernel\\]")));
 }
