@@ -92,6 +92,7 @@ Verb DumpVerb() {
                         "Look for source lines in the debug files DIR/.build-id/xx/yyy.debug",
                         "DIR",
                         {.shows_default = true}});
+  verb.flags.push_back(SourceLinkFlag(&flags->outputs));
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
   verb.flags.push_back(VerboseFlag(&flags->outputs));
   verb.footer =

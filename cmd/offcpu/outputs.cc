@@ -16,6 +16,7 @@
 #include "bytes/units.h"
 #include "bytes/utf8.h"
 #include "bytes/write_file.h"
+#include "html/source_link.h"
 #include "tables/columns.h"
 #include "tables/profilers.h"
 
@@ -131,6 +132,13 @@ Flag PerThreadFlag(OutputFlags* values) {
           "Keep the threads of a process apart; report and dump need a recording made with this option"};
 }
 
+Flag SourceLinkFlag(OutputFlags* values) {
+  return {"--source-link", &values->source_links,
+          "Link frames in .html to their sources: %f is the file, %l the line; with PREFIX only of files below it,\n"
+          "without it in their names. May be given several times: the first that fits",
+          "[PREFIX=]URL"};
+}
+
 Flag VerboseFlag(OutputFlags* values) {
   return {
       "--verbose", &values->verbose,
@@ -155,6 +163,8 @@ FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& prof
   options.folded.per_process = options.text_by.apart == RowsApart::kProcesses;
   options.text_per_thread = flags.per_thread;
   options.hide_idle = flags.idle.hides();
+  // Each is one, or it was refused.
+  for (const std::string& link : flags.source_links) options.source_links.push_back(*ParseSourceLink(link));
   return options;
 }
 
@@ -173,6 +183,9 @@ absl::Status CheckOutputs(const OutputFlags& flags) {
     places = Joined(places, CheckPlace(file, *format));
   }
   if (!places.ok()) return places;
+  for (const std::string& link : flags.source_links) {
+    if (absl::Status status = ParseSourceLink(link).status(); !status.ok()) return status;
+  }
   if (absl::Status status = ParseTableBy(flags.by).status(); !flags.by.empty() && !status.ok()) return status;
   return absl::OkStatus();
 }

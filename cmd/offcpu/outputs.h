@@ -28,6 +28,7 @@ struct OutputFlags {
   bool per_thread = false;
   bool verbose = false;
   bool frame_sources = false;
+  std::vector<std::string> source_links;  // as ParseSourceLink has them
   IdleFlags idle;
   LineFlags lines;
 };
@@ -38,6 +39,9 @@ void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Fl
 
 // Not for a difference: it matches the threads of two recordings by their names.
 Flag PerThreadFlag(OutputFlags* values);
+
+// Not for a difference, whose frames are at many places.
+Flag SourceLinkFlag(OutputFlags* values);
 
 // For verbs that print the tables of a profile.
 Flag VerboseFlag(OutputFlags* values);
@@ -54,8 +58,8 @@ bool WritesOtlp(const OutputFlags& flags);
 
 FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& profile);
 
-// InvalidArgument for a file whose format is not known or that cannot be written, and for a label that there is not: to
-// be known before the work, not after it.
+// InvalidArgument for a file whose format is not known or that cannot be written, for a label that there is not, and
+// for a link that is none: to be known before the work, not after it.
 absl::Status CheckOutputs(const OutputFlags& flags);
 
 // InvalidArgument for a value of samples where there are none.

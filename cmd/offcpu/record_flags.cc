@@ -136,6 +136,7 @@ std::vector<Flag> RecordFlagsOf(RecordFlags* values) {
   };
   AddOutputFlags("Show the stacks of waits for work and of threads that sleep throughout, or only count them",
                  &values->outputs, &flags);
+  flags.push_back(SourceLinkFlag(&values->outputs));
   flags.push_back(PerThreadFlag(&values->outputs));
   flags.push_back(VerboseFlag(&values->outputs));
   AddOnlyFlag(&values->filter, &flags);

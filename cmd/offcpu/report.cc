@@ -82,6 +82,7 @@ Verb ReportVerb() {
   AddOutputFlags("Show the stacks of waits for work, or only count them (the default)", &flags->outputs, &verb.flags);
   verb.flags.push_back({"--symbols", &flags->symbols,
                         "Name frames without a source line by the debug files DIR/.build-id/xx/yyy.debug", "DIR"});
+  verb.flags.push_back(SourceLinkFlag(&flags->outputs));
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
   verb.flags.push_back(VerboseFlag(&flags->outputs));
   verb.footer =

@@ -4,7 +4,7 @@
 # those that others import first, without their imports and exports; so their top-level names must differ, which the
 # browser's parser checks.
 set(page_modules
-    format kinds data errors labels frames rows plumbing owner modules recursion child_index view layout regex matcher search
+    format kinds data errors labels frames rows plumbing owner modules recursion child_index places links view layout regex matcher search
     axis times sides sandwich shares wakers scale change parts
     state
     colors paint

@@ -45,6 +45,12 @@ void AddTree(const StackTree& tree, Columns& columns) {
   // Most nodes follow their parents, and the same small numbers take next to no space.
   columns.Add("node.up", 4, nodes.size(), [&nodes](size_t i) { return i - nodes[i].parent; });
   columns.Add("node.frame", 4, nodes.size(), [&nodes](size_t i) { return nodes[i].frame; });
+  const auto& places = tree.places();
+  columns.Add("node.place", Width(places.size()), nodes.size(), [&nodes](size_t i) { return nodes[i].place; });
+  columns.Add("place.file", 4, places.size(), [&places](size_t i) { return places[i].file; });
+  columns.Add("place.line", 4, places.size(), [&places](size_t i) { return places[i].line; });
+  columns.Add("place.start", 4, places.size(), [&places](size_t i) { return places[i].start_line; });
+  columns.Add("place.inlined", 1, places.size(), [&places](size_t i) { return places[i].inlined ? 1 : 0; });
 }
 
 // A column for each figure.
@@ -123,6 +129,15 @@ void WriteLabels(const PageRows& page, JsonWriter& json) {
   json.EndArray();
 }
 
+void WriteSourceLinks(const std::vector<SourceLink>& links, JsonWriter& json) {
+  WriteArray("source_links", links, json, [&json](const SourceLink& link) {
+    json.BeginObject();
+    json.Field("prefix", link.prefix);
+    json.Field("url", link.url);
+    json.EndObject();
+  });
+}
+
 bool HasSamples(const NamedProfile& profile) { return profile.stats.oncpu_period_ns != 0; }
 
 // `before` is null if nothing is compared.
@@ -159,6 +174,7 @@ std::string Bytes(const NamedProfile& profile, const NamedProfile* before, const
   json.Key("live");
   json.Bool(options.live);
   json.Field("pruned", page.pruned);
+  WriteSourceLinks(options.source_links, json);
   WriteArray("strings", tree.strings().all(), json, [&json](const std::string& text) { json.String(text); });
   WriteLabels(page, json);
   columns.WriteNames(json);

@@ -4,15 +4,20 @@
 //   in the order of the header's "columns": {"name", "bytes": of one number, "count"}. Numbers are little-endian.
 //
 // Header: "host", "start_unix_ns" (digits), "duration_ns", "value" (that is shown first), "samples" (there are some),
-// "hide_idle", "live", "pruned", "summary" (text for a reader), "strings", "labels": [{"name", "values": [index of
-// string]}]. "times": {"column_ns", "begin_ns" (digits, since the start)}: the time buckets, if they are known; not
-// if it compares. "unsampled_ns": what waits of which none was sampled may last together, at most (0: all were
-// sampled). If it compares, all that is of the later profile, and "before" has "host", "start_unix_ns", "duration_ns"
-// and "summary" of the earlier one.
+// "hide_idle", "live", "pruned", "summary" (text for a reader), "source_links": [{"prefix", "url"}] (source_link.h),
+// "strings", "labels": [{"name", "values": [index of string]}]. "times": {"column_ns", "begin_ns" (digits, since the
+// start)}: the time buckets, if they are known; not if it compares. "unsampled_ns": what waits of which none was
+// sampled may last together, at most (0: all were sampled). If it compares, all that is of the later profile, and
+// "before" has "host", "start_unix_ns", "duration_ns" and "summary" of the earlier one.
 //
 //   frame.name, frame.module, frame.kind      an entry for each function: two strings, and a FrameClass
-//   node.up, node.frame                       the tree of all stacks, outermost first. A node's parent is `up` before
-//                                             it; node 0 is the root, and its frame says nothing
+//   place.file, place.line, place.start,      places in the source: a string, the line, that where the function begins
+//   place.inlined                             (0: not known), and 1 where the function was inlined into the one above.
+//                                             Place 0 is none
+//   node.up, node.frame, node.place           the tree of all stacks, outermost first. A node's parent is `up` before
+//                                             it; node 0 is the root, and its frame says nothing. Children of a node
+//                                             may have the same frame at different places. If it compares, no node has
+//                                             a place
 //   row.stack, row.waker                      nodes: where the row waits, the kernel's frames below the user's, and who
 //                                             woke it, the way back from where that was done (0: not known)
 //   label.NAME                                by row: index into the label's "values", whose first is "", without it
@@ -33,7 +38,9 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
+#include "html/source_link.h"
 #include "labels/row_value.h"
 #include "profile/named_profile.h"
 
@@ -45,6 +52,7 @@ struct PageOptions {
   // The rows with the longest times keep their stacks. All others have the stack "[pruned]", and their labels.
   size_t max_stacks = 100'000;
   bool live = false;  // the page is the service's: it says where to get another one, and the profile as a file
+  std::vector<SourceLink> source_links;  // the first one that fits
 };
 
 std::string PageData(const NamedProfile& profile, const PageOptions& options);

@@ -52,7 +52,7 @@ class RowMaker {
 
   // Where each row of the profile went. Those that are not `kept` lose their stacks.
   std::vector<size_t> Add(const NamedProfile& profile, const std::vector<bool>& kept, RowSums PageRow::*sums) {
-    StackPlacer stacks(profile, is_comparing_ ? ProgramLabel : ProcessLabel, tree_);
+    StackPlacer stacks(profile, is_comparing_, tree_);
     RowLabels labels(profile);
     if (!is_comparing_ && profile.times.bucket_ns != 0)
       result_.times.emplace(TimeTable::kMaxBuckets, TimeTable::ShiftOf(profile.times.bucket_ns));

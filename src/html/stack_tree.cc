@@ -52,18 +52,29 @@ uint32_t StackTree::FrameOf(std::string_view name, std::string_view module, Fram
   return it->second;
 }
 
+uint32_t StackTree::PlaceOf(const FrameLine& line, bool inlined) {
+  Place place = {.inlined = inlined};
+  if (!line.file.empty()) place = {strings_.Of(line.file), line.line, line.start_line, inlined};
+  if (place.file == 0 && !inlined) return 0;
+  const auto [it, is_new] = place_index_.try_emplace({place.file, place.line, place.start_line, inlined},
+                                                     static_cast<uint32_t>(places_.size()));
+  if (is_new) places_.push_back(place);
+  return it->second;
+}
+
 uint32_t StackTree::Below(uint32_t parent, const Stack& stack) {
-  for (const uint32_t frame : stack) {
-    const auto [it, is_new] = node_index_.try_emplace({parent, frame}, static_cast<uint32_t>(nodes_.size()));
-    if (is_new) nodes_.push_back({parent, frame});
+  for (const Step& step : stack) {
+    const auto [it, is_new] =
+        node_index_.try_emplace({parent, step.frame, step.place}, static_cast<uint32_t>(nodes_.size()));
+    if (is_new) nodes_.push_back({step, parent});
     parent = it->second;
   }
   return parent;
 }
 
-StackPlacer::StackPlacer(const NamedProfile& profile, std::string (*process)(const ProcessInfo&), StackTree& tree)
+StackPlacer::StackPlacer(const NamedProfile& profile, bool is_comparing, StackTree& tree)
     : profile_(profile),
-      process_(process),
+      is_comparing_(is_comparing),
       tree_(tree),
       user_nodes_(profile.user_stacks.size()),
       waker_nodes_(profile.wakers.size()),
@@ -75,14 +86,15 @@ void StackPlacer::AppendFrame(const NamedFrame& frame, Stack* frames) {
   const bool is_in_perf_map = frame.code != nullptr && frame.code->kind() == CodeKind::kPerfMap;
   const std::string_view module = is_in_perf_map ? "perf map" : frame.module_name;
   for (auto line = frame.lines.rbegin(); line != frame.lines.rend(); ++line) {
-    frames->push_back(tree_.FrameOf(line->function, module, ClassOf(frame)));
+    const uint32_t place = is_comparing_ ? 0 : tree_.PlaceOf(*line, line != frame.lines.rbegin());
+    frames->push_back({tree_.FrameOf(line->function, module, ClassOf(frame)), place});
   }
 }
 
 StackPlacer::Stack StackPlacer::UserFrames(const NamedUserStack& stack) {
   Stack frames;
   if (const std::string end = EndLabel(stack); !end.empty()) {
-    frames.push_back(tree_.FrameOf(end, "", FrameClass::kMissing));
+    frames.push_back({tree_.FrameOf(end, "", FrameClass::kMissing)});
   }
   for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) AppendFrame(*frame, &frames);
   return frames;
@@ -92,23 +104,26 @@ StackPlacer::Stack StackPlacer::KernelFrames(const NamedKernelStack& stack) {
   Stack frames;
   for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) AppendFrame(*frame, &frames);
   if (!frames.empty()) return frames;
-  for (const std::string& label : KernelLabels(stack)) frames.push_back(tree_.FrameOf(label, "", FrameClass::kMissing));
+  for (const std::string& label : KernelLabels(stack))
+    frames.push_back({tree_.FrameOf(label, "", FrameClass::kMissing)});
   return frames;
 }
 
 StackPlacer::Stack StackPlacer::WakerFrames(const Waker& waker) {
-  Stack frames = {tree_.FrameOf("woken by", "", FrameClass::kWaker)};
+  Stack frames = {{tree_.FrameOf("woken by", "", FrameClass::kWaker)}};
   const auto append_reversed = [&frames](const Stack& stack) {
     frames.insert(frames.end(), stack.rbegin(), stack.rend());
   };
   append_reversed(KernelFrames(profile_.kernel_stacks[waker.kernel_stack]));
   if (waker.interrupt) {
-    frames.push_back(tree_.FrameOf(kInterrupt, "", FrameClass::kThread));
+    frames.push_back({tree_.FrameOf(kInterrupt, "", FrameClass::kThread)});
     return frames;
   }
   append_reversed(UserFrames(profile_.user_stacks[waker.user_stack]));
-  frames.push_back(tree_.FrameOf(ThreadLabel(profile_.comms[waker.comm]), "", FrameClass::kThread));
-  frames.push_back(tree_.FrameOf(process_(profile_.processes[waker.process]), "", FrameClass::kThread));
+  const ProcessInfo& process = profile_.processes[waker.process];
+  frames.push_back({tree_.FrameOf(ThreadLabel(profile_.comms[waker.comm]), "", FrameClass::kThread)});
+  frames.push_back(
+      {tree_.FrameOf(is_comparing_ ? ProgramLabel(process) : ProcessLabel(process), "", FrameClass::kThread)});
   return frames;
 }
 
@@ -128,11 +143,11 @@ uint32_t StackPlacer::WakersOf(uint32_t chain_index) {
   for (const Waker& waker : chain) node = tree_.Below(node, WakerFrames(waker));
   if (chain.empty()) {
     node = tree_.Below(
-        0, {tree_.FrameOf("woken by", "", FrameClass::kWaker), tree_.FrameOf("[other]", "", FrameClass::kMissing)});
+        0, {{tree_.FrameOf("woken by", "", FrameClass::kWaker)}, {tree_.FrameOf("[other]", "", FrameClass::kMissing)}});
   }
   return node;
 }
 
-uint32_t StackPlacer::Pruned() { return tree_.Below(0, {tree_.FrameOf("[pruned]", "", FrameClass::kMissing)}); }
+uint32_t StackPlacer::Pruned() { return tree_.Below(0, {{tree_.FrameOf("[pruned]", "", FrameClass::kMissing)}}); }
 
 }  // namespace offcpu

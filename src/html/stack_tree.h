@@ -1,5 +1,5 @@
-// The names of frames, each once, and stacks as one tree from the outermost frame to the leaf: those of one profile, or
-// of two that are compared by names.
+// The names of frames, each once, and stacks as one tree from the outermost frame to the leaf: those of one profile,
+// with the places in the source, or of two that are compared by names.
 #ifndef OFFCPU_HTML_STACK_TREE_H_
 #define OFFCPU_HTML_STACK_TREE_H_
 
@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -52,35 +51,50 @@ class StackTree {
     uint32_t module = 0;
     FrameClass kind = FrameClass::kUser;
   };
-  struct Node {
-    uint32_t parent = 0;
-    uint32_t frame = 0;
+  // Where in the source; all 0 where that is not known.
+  struct Place {
+    uint32_t file = 0;
+    uint32_t line = 0;
+    uint32_t start_line = 0;
+    bool inlined = false;  // its function was inlined into the one above it
   };
-  using Stack = std::vector<uint32_t>;  // frames, outermost first
+  // A frame, and where in its source it is.
+  struct Step {
+    uint32_t frame = 0;
+    uint32_t place = 0;
+  };
+  struct Node : Step {
+    uint32_t parent = 0;
+  };
+  using Stack = std::vector<Step>;  // outermost first
 
-  StackTree() : nodes_(1) {}
+  StackTree() : nodes_(1), places_(1) {}
 
   uint32_t FrameOf(std::string_view name, std::string_view module, FrameClass kind);
-  // The node of the last frame, below a node; 0 is the root. The same names are the same node.
+  uint32_t PlaceOf(const FrameLine& line, bool inlined);
+  // The node of the last frame, below a node; 0 is the root. The same names at the same places are the same node.
   uint32_t Below(uint32_t parent, const Stack& stack);
 
   PageStrings& strings() { return strings_; }
   const std::vector<Frame>& frames() const { return frames_; }
-  const std::vector<Node>& nodes() const { return nodes_; }  // parents first
+  const std::vector<Node>& nodes() const { return nodes_; }     // parents first
+  const std::vector<Place>& places() const { return places_; }  // the first is no place
 
  private:
   PageStrings strings_;
   std::vector<Frame> frames_;
   std::vector<Node> nodes_;
+  std::vector<Place> places_;
   absl::flat_hash_map<std::tuple<uint32_t, uint32_t, FrameClass>, uint32_t> frame_index_;
-  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> node_index_;  // by parent and frame
+  absl::flat_hash_map<std::tuple<uint32_t, uint32_t, uint32_t, bool>, uint32_t> place_index_;
+  absl::flat_hash_map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> node_index_;  // by parent, frame and place
 };
 
 // Puts the stacks of one profile into a tree. One thread; both must outlive this.
 class StackPlacer {
  public:
-  // `process`: how the process of a waker is named.
-  StackPlacer(const NamedProfile& profile, std::string (*process)(const ProcessInfo&), StackTree& tree);
+  // `is_comparing`: nothing but names matters; the process of a waker has that of its program.
+  StackPlacer(const NamedProfile& profile, bool is_comparing, StackTree& tree);
 
   // The nodes of a pair of stacks, and of a chain of wakers.
   uint32_t StackOf(uint32_t user_stack, uint32_t kernel_stack);
@@ -97,7 +111,7 @@ class StackPlacer {
   Stack WakerFrames(const Waker& waker);
 
   const NamedProfile& profile_;
-  std::string (*const process_)(const ProcessInfo&);
+  const bool is_comparing_;
   StackTree& tree_;
   std::vector<uint32_t> user_nodes_;  // by user stack, 0: not made yet
   std::vector<uint32_t> waker_nodes_;

@@ -118,7 +118,8 @@ void WriteProfile(OutputFormat format, const NamedProfile& profile, const Format
                 {.value = options.text_value,
                  .hide_idle = options.hide_idle,
                  .max_stacks = options.html_stacks,
-                 .live = options.html_live},
+                 .live = options.html_live,
+                 .source_links = options.source_links},
                 sink);
       break;
   }

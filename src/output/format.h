@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "bytes/byte_sink.h"
@@ -38,6 +39,7 @@ struct FormatOptions {
   bool places = false;             // .folded and .txt: names of user frames end with their place in the source
   bool html_live = false;          // .html: see PageOptions::live
   size_t html_stacks = PageOptions().max_stacks;
+  std::vector<SourceLink> source_links;  // .html: see PageOptions::source_links
   bool hide_idle = true;  // .folded and .txt: leave out waits for work that are marked (idle.h); .html: at first
 };
 

@@ -17,7 +17,8 @@ namespace offcpu {
 
 class ManyStacks {
  public:
-  ManyStacks(int count, uint64_t seed) {
+  // With places, each function is at up to four lines of its file.
+  ManyStacks(int count, uint64_t seed, bool has_places = false) {
     for (int i = 0; i < 2000; ++i)
       names_.push_back("server::Handler<std::vector<int>>::Step" + std::to_string(i) + "(int)");
     std::mt19937_64 random(seed);
@@ -29,7 +30,9 @@ class ManyStacks {
       for (size_t depth = 30; depth > 0; --depth)
         stack.push_back(names_[50 * depth + random() % (depth < 20 ? 2 : 50)]);
       const std::array<uint64_t, 2> parts = {random() % kSecond, random() % kSecond};
-      fake_.Row(process, comm, fake_.User(stack), kernel, parts[0] + parts[1]);
+      const uint32_t user = fake_.User(stack);
+      if (has_places) AddPlaces(random, fake_.profile.user_stacks[user]);
+      fake_.Row(process, comm, user, kernel, parts[0] + parts[1]);
       const auto number = static_cast<uint32_t>(random() % (kSeconds - 1));
       TimeBuckets times;
       times.Add({.number = number, .blocked_ns = parts[0]});
@@ -45,6 +48,16 @@ class ManyStacks {
  private:
   static constexpr uint64_t kSecond = 1'000'000'000;
   static constexpr uint64_t kSeconds = 60;
+
+  void AddPlaces(std::mt19937_64& random, NamedUserStack& stack) {
+    for (NamedFrame& frame : stack.frames) {
+      const auto first = static_cast<uint32_t>(frame.name().size());
+      frame.lines = fake_.profile.names->Add({{.function = frame.name(),
+                                               .file = "/src/server/handler.cc",
+                                               .line = first + static_cast<uint32_t>(random() % 4),
+                                               .start_line = first}});
+    }
+  }
 
   std::vector<std::string> names_;
   FakeProfile fake_;

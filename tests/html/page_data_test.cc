@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "profile/time_buckets.h"
 #include "tests/classify/fake_idle.h"
+#include "tests/html/json_value.h"
 #include "tests/html/page_reader.h"
 #include "tests/profile/fake_profile.h"
 #include "tests/profile/recorded_profile.h"
@@ -101,6 +102,56 @@ TEST(PageDataTest, InterpretedFunctionsAreToldApart) {
   frames[1].kind = FrameKind::kGenerated;
   fake.Row(fake.Process(10, "server"), fake.Comm("worker"), user, fake.Kernel({"schedule"}), 1);
   EXPECT_EQ(Read(fake.profile).Stack(0), "py::in_a_library:0;JS:*h /srv/a.js:1:0;py::f:/srv/a.py:2;schedule:1");
+}
+
+// A place as "file:line from its function's first line", "+" where it was inlined.
+std::string PlaceOf(const PageReader& page, uint64_t node) {
+  const uint64_t place = page.Column("node.place")[node];
+  const std::string file = page.strings()[page.Column("place.file")[place]];
+  return file + ":" + std::to_string(page.Column("place.line")[place]) + " from " +
+         std::to_string(page.Column("place.start")[place]) + (page.Column("place.inlined")[place] != 0 ? "+" : "");
+}
+
+TEST(PageDataTest, NodesHaveTheirPlaces) {
+  FakeProfile fake;
+  const uint32_t process = fake.Process(10, "server");
+  const uint32_t comm = fake.Comm("worker");
+  for (const uint32_t line : {30u, 31u, 30u}) {
+    const uint32_t user = fake.User({"read", "main"});
+    fake.profile.user_stacks[user].frames[1].lines =
+        Lines({{.function = "loop", .file = "/src/loop.h", .line = 7, .start_line = 5},
+               {.function = "main", .file = "/src/main.cc", .line = line, .start_line = 20}});
+    fake.Row(process, comm, user, fake.Kernel({"schedule"}), 1);
+  }
+  const PageReader page = Read(fake.profile);
+  ASSERT_EQ(page.rows(), 2u) << "the same places are the same stack";
+  ASSERT_EQ(page.Column("node.frame").size(), 9u);
+  EXPECT_EQ(page.Stack(0), "main:0;loop:0;read:0;schedule:1");
+  EXPECT_EQ(page.Stack(1), page.Stack(0));
+  EXPECT_EQ(page.Column("frame.name").size(), 4u) << "a function is one, wherever it is called";
+  EXPECT_EQ(PlaceOf(page, 1), "/src/main.cc:30 from 20");
+  EXPECT_EQ(PlaceOf(page, 2), "/src/loop.h:7 from 5+");
+  EXPECT_EQ(PlaceOf(page, 3), ":0 from 0");
+  EXPECT_EQ(PlaceOf(page, 5), "/src/main.cc:31 from 20");
+}
+
+TEST(PageDataTest, WhatIsComparedHasNoPlaces) {
+  FakeProfile fake;
+  const uint32_t user = fake.User({"main"});
+  fake.profile.user_stacks[user].frames[0].lines =
+      Lines({{.function = "main", .file = "/src/main.cc", .line = 30, .start_line = 20}});
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), user, fake.Kernel({"schedule"}), 1);
+  const PageReader page(PageDataOfBoth(fake.profile, fake.profile, {}));
+  EXPECT_EQ(page.Column("place.file").size(), 1u);
+  EXPECT_EQ(page.rows(), 1u);
+}
+
+TEST(PageDataTest, LinksToSourcesAreThoseOfTheOptions) {
+  const PageReader page =
+      Read(FakeProfile().profile, {.source_links = {{.prefix = "/src", .url = "https://example.org/%f"}}});
+  const JsonValue& link = page.Field("source_links").list.at(0);
+  EXPECT_EQ(link.fields.at("prefix").text, "/src");
+  EXPECT_EQ(link.fields.at("url").text, "https://example.org/%f");
 }
 
 TEST(PageDataTest, FunctionsOfPerfMapsAreOneInAllProcesses) {

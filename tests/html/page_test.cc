@@ -9,6 +9,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "output/diff.h"
@@ -107,6 +108,26 @@ class PageTest : public ::testing::Test {
     fake.Row(process, fake.Comm("__proto__"), fake.User({"constructor", "toString", "main"}), kernel, 1'000'000'000);
     fake.profile.host = "</title><script>alert(4)</script>";
     Write("hostile.html", HtmlOf(fake.profile));
+  }
+
+  // Functions with places in the source, of which one was inlined, and files whose names try to be something else.
+  void WriteLines() {
+    FakeProfile fake;
+    const uint32_t kernel = fake.Kernel({"schedule", "futex_wait"});
+    const uint32_t process = fake.Process(10, "server");
+    const auto row = [&](const std::string& comm, const std::vector<FrameLine>& lines, uint64_t ns) {
+      const uint32_t user = fake.User({"lock", "main"});
+      fake.profile.user_stacks[user].frames[1].lines = Lines(lines);
+      fake.Row(process, fake.Comm(comm), user, kernel, ns);
+    };
+    const FrameLine loop = {.function = "loop", .file = "/src/loop.h", .line = 7, .start_line = 5};
+    for (const uint32_t line : {30u, 40u})
+      row("calls", {loop, {.function = "main", .file = "/src/main.cc", .line = line, .start_line = 20}},
+          line * 1'000'000);
+    for (const std::string file : {"javascript:alert(1)", "/src/\"><img src=x onerror=alert(2)>", "//evil.example/a",
+                                   "/src/../..//evil.example/\u202e\n@x"})
+      row("hostile", {{.function = "main", .file = file, .line = 1}}, 1'000);
+    Write("lines.html", HtmlOf(fake.profile, {.source_links = {{.prefix = "", .url = "https://example.org/%f#L%l"}}}));
   }
 
   // Ten seconds; see browser/when.mjs.
@@ -219,6 +240,11 @@ TEST_F(BrowserTest, DoesWhatIsAskedOfOneFunction) {
   EXPECT_EQ(Browse("frames_test.mjs " + Path("page.html")), 0);
 }
 
+TEST_F(BrowserTest, ShowsWhereItIsInTheSource) {
+  WriteLines();
+  EXPECT_EQ(Browse("places_test.mjs " + Path("lines.html")), 0);
+}
+
 TEST_F(BrowserTest, ShowsWhatChanged) {
   WritePage();
   EXPECT_EQ(Browse("both_test.mjs " + Path("both.html")), 0);
@@ -235,8 +261,10 @@ TEST_F(BrowserTest, NamesAreTextAndBreakNothing) {
 }
 
 TEST_F(BrowserTest, OpensAHundredThousandStacks) {
-  Write("many.html", HtmlOf(ManyStacks(100'000, 1).profile()));
-  EXPECT_EQ(Browse("open_test.mjs " + Path("many.html")), 0);
+  for (const bool has_places : {false, true}) {
+    Write("many.html", HtmlOf(ManyStacks(100'000, 1, has_places).profile()));
+    EXPECT_EQ(Browse("open_test.mjs " + Path("many.html")), 0);
+  }
 }
 
 TEST_F(BrowserTest, AnybodyCanUseIt) {
@@ -245,8 +273,9 @@ TEST_F(BrowserTest, AnybodyCanUseIt) {
   WritePage();
   WriteHostile();
   WriteTimes();
+  WriteLines();
   std::string views;
-  for (const std::string page : {"page", "both", "hostile"})
+  for (const std::string page : {"page", "both", "hostile", "lines"})
     for (const std::string state : {"", "layout=flame&idle=1&colors=kind", "tab=tree&find=main&only=frame:main",
                                     "tab=functions&frame=1&only=cause:lock&hide=work"})
       views += " '" + Path(page + ".html#") + state + "'";

@@ -17,7 +17,8 @@ inline std::span<const FrameLine> Lines(const std::vector<FrameLine>& lines) {
   const std::lock_guard lock(mutex);
   static NameStore* const store = new NameStore();
   std::vector<FrameLine> kept;
-  for (const FrameLine& line : lines) kept.push_back({store->Add(line.function), store->Add(line.file), line.line});
+  for (const FrameLine& line : lines)
+    kept.push_back({store->Add(line.function), store->Add(line.file), line.line, line.column, line.start_line});
   return store->Add(std::move(kept));
 }
 

@@ -1,6 +1,7 @@
 // What can be done with the bar that is selected: its buttons in the panel beside the graph.
 import { FRAME_KEY } from './frames.mjs';
 import { copyText } from './copy.mjs';
+import { placeText } from './places.mjs';
 import { stackText } from './export.mjs';
 
 // The key of filters by a node, or null: all of it and who woke are none.
@@ -26,12 +27,14 @@ export class Actions {
     const isFunction = key === FRAME_KEY;
     this.buttons.get('hide').disabled = !isFunction;
     this.buttons.get('around').disabled = !isFunction || view.isWaker[node] === 1;
+    this.buttons.get('place').disabled = view.places(node).length === 0;
   }
 
   async run(name) {
     const { view, node, state, on } = this;
     const text = view?.nodeName(node);
     if (name === 'name') this.tellCopied(await copyText(text));
+    if (name === 'place') this.tellCopied(await copyText(placeText(view.places(node)[0])));
     if (name === 'stack') this.tellCopied(await copyText(stackText(view, node, state.value)));
     if (name === 'only' || name === 'not') on.filter({ key: filterKey(view, node, state), text, not: name === 'not' });
     if (name === 'hide') on.hide(text);

@@ -54,7 +54,17 @@ export function decode(buffer) {
       modules: Array.from(columns.get('frame.module'), (index) => strings[index]),
       kinds: columns.get('frame.kind'),
     },
-    nodes: { parent: parents(columns.get('node.up')), frame: columns.get('node.frame') },
+    nodes: {
+      parent: parents(columns.get('node.up')),
+      frame: columns.get('node.frame'),
+      place: columns.get('node.place'),
+    },
+    places: {
+      files: Array.from(columns.get('place.file'), (index) => strings[index]),
+      line: columns.get('place.line'),
+      start: columns.get('place.start'),
+      inlined: columns.get('place.inlined'),
+    },
     rows: { count: columns.get('row.stack').length, stack: columns.get('row.stack'), waker: columns.get('row.waker') },
     labels,
     ...sums,

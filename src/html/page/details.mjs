@@ -3,10 +3,12 @@ import { KIND, KINDS } from './kinds.mjs';
 import { changeWords, changedShares, nodeChange, scaledChange, shareWords, signed } from './change.mjs';
 import { formatAmount, formatExact, formatPercent } from './format.mjs';
 import { formatScaled, unitOf } from './scale.mjs';
+import { placeText, shortPlace } from './places.mjs';
 import { shares } from './shares.mjs';
 import { element } from './tree.mjs';
 import { errorWords } from './errors.mjs';
 import { selfOf } from './sandwich.mjs';
+import { sourceLink } from './links.mjs';
 import { valueOf } from './rows.mjs';
 
 const PART_WORDS = {
@@ -57,20 +59,45 @@ export function told(view, node, isTime) {
   return `${view.nodeName(node)}: ${amount}, ${share}; ${causeWords(view, node, 'cause', isTime)}`;
 }
 
-// [[name, text]]
+// [[name, text]], or of places [name, [{text, href}]]: a link where there is an address.
 export function detailLines(view, node, value) {
   const { isTime } = valueOf(value);
   const kind = node === 0 ? KIND.thread : view.kind(view.frame[node]);
   const isFrameOfWaker = node !== 0 && kind !== KIND.waker && view.isWaker[node] === 1;
   const module = node === 0 ? '' : view.module(view.frame[node]);
   const lines = [
-    ['what', `${KINDS[kind].sentence}${isFrameOfWaker ? ', of the waker' : ''}`],
+    ['what', `${KINDS[kind].sentence}${inlinedWords(view, node)}${isFrameOfWaker ? ', of the waker' : ''}`],
     ['file', module],
+    ['source', sourceParts(view, node)],
+    ['begins', beginsAt(view.places(node))],
     ...(view.before === null ? amountLines(view, node, isTime) : changeLines(view, node, isTime)),
     ['cause', causeWords(view, node, 'cause', isTime)],
     ['system call', causeWords(view, node, 'syscall', isTime)],
   ];
-  return lines.filter(([, text]) => text !== '');
+  return lines.filter(([, text]) => text.length > 0);
+}
+
+function inlinedWords(view, node) {
+  return view.isInlined(node) ? ', inlined into the one above it' : '';
+}
+
+// The places with most, each with its share if it has not all.
+function sourceParts(view, node) {
+  const places = view.places(node);
+  const parts = places.slice(0, MOST_SHARES).map((place) => ({
+    text: placeText(place),
+    after: place.share < 1 ? ` ${formatPercent(place.share, 1)}` : '',
+    href: sourceLink(view.profile.header.source_links, place),
+  }));
+  if (places.length > MOST_SHARES) parts.push({ text: `${places.length - MOST_SHARES} more`, after: '', href: null });
+  return parts;
+}
+
+// Where all places are in functions that begin at one line.
+function beginsAt([first, ...others]) {
+  if (first === undefined || first.start === 0) return '';
+  const isSame = others.every(({ file, start }) => file === first.file && start === first.start);
+  return isSame ? `in line ${first.start}` : '';
 }
 
 // Who woke has none.
@@ -116,12 +143,14 @@ function wholeWords(view, one) {
   return before === 0 ? 'there was nothing before' : `${shareWords(one.change, before)} of all that there was before`;
 }
 
-// What stands at the pointer: name, how much, share, file.
+// What stands at the pointer: name, how much, share, file and place.
 export function tipLines(view, node, value) {
   const { isTime } = valueOf(value);
   const module = node === 0 ? '' : view.module(view.frame[node]);
   const kind = node === 0 ? KIND.thread : view.kind(view.frame[node]);
-  const where = module === '' ? KINDS[kind].sentence : module;
+  const of = module === '' ? KINDS[kind].sentence : module;
+  const [place] = view.places(node);
+  const where = `${of}${place === undefined ? '' : `, ${shortPlace(place)}`}${inlinedWords(view, node)}`;
   if (view.before !== null) return [view.nodeName(node), changeWords(nodeChange(view, node), isTime, view.scale), where];
   const amount = `${formatAmount(view.exact(node), isTime)}${errorWords(view.error(node), view.total[node])}`;
   return [view.nodeName(node), `${amount}, ${formatPercent(view.total[node], view.total[0])} of all`, where];
@@ -130,5 +159,12 @@ export function tipLines(view, node, value) {
 export function showDetails(name, list, view, node, value) {
   const lines = detailLines(view, node, value);
   name.textContent = view.nodeName(node);
-  list.replaceChildren(...lines.flatMap(([key, text]) => [element('dt', {}, key), element('dd', {}, text)]));
+  const words = (text) => (Array.isArray(text) ? text.map(placeElement) : [text]);
+  list.replaceChildren(...lines.flatMap(([key, text]) => [element('dt', {}, key), element('dd', {}, ...words(text))]));
+}
+
+function placeElement({ text, after, href }) {
+  const target = { href, target: '_blank', rel: 'noopener noreferrer' };
+  const name = element('bdi', {}, text);
+  return element('div', {}, href === null ? name : element('a', target, name), after);
 }

@@ -1,6 +1,7 @@
 // What is shown as text for other tools, and for people: folded stacks, and one stack. Pure functions.
 import { errorWords } from './errors.mjs';
 import { formatAmount, formatPercent } from './format.mjs';
+import { placeText } from './places.mjs';
 import { valueOf } from './rows.mjs';
 
 // What ends a frame or a line of folded stacks must not stand in a name.
@@ -25,10 +26,11 @@ export function foldedText(view, zoom) {
   return lines.sort().map((line) => `${line}\n`).join('');
 }
 
-// One stack to paste somewhere: how much it is, and its names from the outermost one on.
+// One stack to paste somewhere: how much it is, and its names from the outermost one on, each with the place in the source
+// that has most of it.
 export function stackText(view, node, value) {
   const { isTime } = valueOf(value);
-  const names = view.path(node).map((at) => view.nodeName(at));
+  const names = view.path(node).map((at) => [view.nodeName(at), ...view.places(at).slice(0, 1).map(placeText)].join('  '));
   const amount = `${formatAmount(view.exact(node), isTime)}${errorWords(view.error(node), view.total[node])}`;
   const head = `${amount}, ${formatPercent(view.total[node], view.total[0])} of all`;
   return [head, ...names.map((name) => `    ${name}`)].map((line) => `${line}\n`).join('');

@@ -10,6 +10,7 @@ import { markOf, nodeChange } from './change.mjs';
 
 export const ROW_PIXELS = 21;
 const STRIP_PIXELS = 4;
+const CORNER_PIXELS = 6;
 const LEVELS_ABOVE = 2; // that are seen of those that lead to what is zoomed to
 const MIN_LETTERS = 10; // of a name: with less room, it stands behind a sign alone
 const FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
@@ -106,7 +107,8 @@ export class FlameGraph {
     if (change !== null) drawSides(brush, change, x, strip, width);
     else if (hasStrip) this.drawParts(brush, node, x, strip, width);
     if (width < 6) return;
-    drawEdge(brush, kind, this.view.isWaker[node] === 1, x, y, width);
+    drawEdge(brush, { kind, isWaker: this.view.isWaker[node] === 1 }, x, y, width);
+    if (this.view.isInlined(node)) drawCorner(brush, x, y);
     if (isMatch || node === this.selected) this.drawFrame(brush, node, change !== null, x, y, width);
     const text = labelOf(this.view.nodeName(node), change, Math.floor((width - 10) / letter), kind);
     if (text === '') return;
@@ -253,7 +255,7 @@ function hatched(context, colors) {
 
 // Kinds by the left edge: kernel one line, interpreted two; what is missing has a dashed frame, and a waker a dotted
 // line above.
-function drawEdge(brush, kind, isWaker, x, y, width) {
+function drawEdge(brush, { kind, isWaker }, x, y, width) {
   const { context, colors } = brush;
   context.fillStyle = colors.edge;
   if (kind === KIND.kernel || kind === KIND.interpreted) context.fillRect(x, y, 2, ROW_PIXELS - 1);
@@ -271,4 +273,14 @@ function drawEdge(brush, kind, isWaker, x, y, width) {
     context.stroke();
   }
   context.setLineDash([]);
+}
+
+// Marks what was inlined.
+function drawCorner({ context, colors }, x, y) {
+  context.fillStyle = colors.edge;
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x + CORNER_PIXELS, y);
+  context.lineTo(x, y + CORNER_PIXELS);
+  context.fill();
 }

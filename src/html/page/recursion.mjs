@@ -8,6 +8,7 @@ export function earlierCall(builder, group, node, frame) {
 }
 
 // Takes the nodes away that no row has come to in the end: they lay between two calls. `rowNode` is changed with them.
+// Returns by node where it is now, 0 if it is gone.
 export function dropUnused(builder, rowNode) {
   const { count, parent, frame } = builder;
   const isUsed = new Uint8Array(count);
@@ -26,4 +27,5 @@ export function dropUnused(builder, rowNode) {
   rowNode.forEach((node, i) => {
     rowNode[i] = moved[node];
   });
+  return moved;
 }

@@ -40,6 +40,7 @@ export class TreeView {
   item(node, level, position, size) {
     const { view } = this;
     const kind = node === 0 ? '' : KINDS[view.kind(view.frame[node])].word;
+    const words = [view.isWaker[node] === 1 && kind === '' ? 'waker' : kind, view.isInlined(node) ? 'inlined' : ''];
     const item = element(
       'li',
       { role: 'treeitem', tabIndex: -1, 'aria-level': level, 'aria-posinset': position, 'aria-setsize': size },
@@ -48,7 +49,7 @@ export class TreeView {
         { className: this.matches?.[node] === 1 ? 'line match' : 'line' },
         ...this.figures(node),
         element('bdi', { className: 'name' }, view.nodeName(node)),
-        element('span', { className: 'kind' }, view.isWaker[node] === 1 && kind === '' ? 'waker' : kind),
+        element('span', { className: 'kind' }, words.filter((word) => word !== '').join(', ')),
       ),
     );
     item.dataset.node = node;

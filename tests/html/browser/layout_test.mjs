@@ -42,7 +42,7 @@ await user.does({
     assert.equal(await isVisible('#heat'), false);
     assert.equal(await user.hash(), '#heat=0');
     assert.ok((await box('#graph')).top < before.top - 30);
-    await browser.run('location.reload()');
+    await browser.run('delete document.documentElement.dataset.ready; location.reload()');
     await browser.until("document.readyState === 'complete' && document.documentElement.dataset.ready === 'true'");
     assert.equal(await isVisible('#heat'), false);
     await user.click('#heat-fold');

@@ -26,16 +26,24 @@ class Made {
     this.strings = new Index('');
     this.frames = new Index();
     this.nodes = new Index();
-    this.nodes.of('root', [0, 0]);
+    this.nodes.of('root', [0, 0, 0]);
+    this.places = new Index();
+    this.places.of('', { file: 0 });
   }
-  // A frame is "name", or [name, kind, module].
+  // {file, line, start, inlined}
+  place(at) {
+    if (at === undefined) return 0;
+    return this.places.of(JSON.stringify(at), { ...at, file: this.strings.of(at.file ?? '') });
+  }
+  // A frame is "name", or [name, kind, module, place].
   path(stack) {
     let node = 0;
     for (const frame of stack) {
-      const [name, kind, module] = Array.isArray(frame) ? frame : [frame];
+      const [name, kind, module, at] = Array.isArray(frame) ? frame : [frame];
       const entry = [this.strings.of(name), this.strings.of(module ?? ''), kind ?? 0];
       const index = this.frames.of(entry.join(), entry);
-      node = this.nodes.of(`${node} ${index}`, [node, index]);
+      const place = this.place(at);
+      node = this.nodes.of(`${node} ${index} ${place}`, [node, index, place]);
     }
     return node;
   }
@@ -67,6 +75,11 @@ export function madeProfile(rows, header = {}) {
     ['frame.kind', 1, made.frames.list.map(([, , kind]) => kind)],
     ['node.up', 4, made.nodes.list.map(([parent], i) => i - parent)],
     ['node.frame', 4, made.nodes.list.map(([, frame]) => frame)],
+    ['node.place', 4, made.nodes.list.map(([, , place]) => place)],
+    ['place.file', 4, made.places.list.map(({ file }) => file)],
+    ['place.line', 4, made.places.list.map(({ line }) => line ?? 0)],
+    ['place.start', 4, made.places.list.map(({ start }) => start ?? 0)],
+    ['place.inlined', 1, made.places.list.map(({ inlined }) => Number(inlined ?? false))],
     ['row.stack', 4, stacks],
     ['row.waker', 4, wakers],
     ...LABELS.map((name) => [`label.${name}`, 4, codes(name)]),
@@ -78,7 +91,7 @@ export function madeProfile(rows, header = {}) {
   ];
   const head = {
     host: 'web1', start_unix_ns: '1790000000123456789', duration_ns: 5e9, value: 'off_cpu', samples: false,
-    hide_idle: true, unsampled_ns: 0, summary: 'recorded 5 s\n', pruned: 0, ...header,
+    hide_idle: true, unsampled_ns: 0, summary: 'recorded 5 s\n', pruned: 0, source_links: [], ...header,
     strings: made.strings.list,
     labels: LABELS.map((name) => ({ name, values: values.get(name).list })),
     columns: columns.map(([name, bytes, list]) => ({ name, bytes, count: list.length })),
