@@ -45,12 +45,17 @@ void AddTree(const StackTree& tree, Columns& columns) {
   // Most nodes follow their parents, and the same small numbers take next to no space.
   columns.Add("node.up", 4, nodes.size(), [&nodes](size_t i) { return i - nodes[i].parent; });
   columns.Add("node.frame", 4, nodes.size(), [&nodes](size_t i) { return nodes[i].frame; });
+  columns.Add("node.inlined", 1, nodes.size(), [&nodes](size_t i) { return nodes[i].inlined ? 1 : 0; });
+}
+
+void AddPlaces(const StackTree& tree, Columns& columns) {
   const auto& places = tree.places();
-  columns.Add("node.place", Width(places.size()), nodes.size(), [&nodes](size_t i) { return nodes[i].place; });
+  const auto& steps = tree.steps();
+  columns.Add("step.up", 4, steps.size(), [&steps](size_t i) { return i - steps[i].parent; });
+  columns.Add("step.place", Width(places.size()), steps.size(), [&steps](size_t i) { return steps[i].place; });
   columns.Add("place.file", 4, places.size(), [&places](size_t i) { return places[i].file; });
   columns.Add("place.line", 4, places.size(), [&places](size_t i) { return places[i].line; });
   columns.Add("place.start", 4, places.size(), [&places](size_t i) { return places[i].start_line; });
-  columns.Add("place.inlined", 1, places.size(), [&places](size_t i) { return places[i].inlined ? 1 : 0; });
 }
 
 // A column for each figure.
@@ -84,6 +89,7 @@ void AddRows(const PageRows& page, bool is_comparing, Columns& columns) {
   const auto& rows = page.rows;
   columns.Add("row.stack", 4, rows.size(), [&rows](size_t i) { return rows[i].stack; });
   columns.Add("row.waker", 4, rows.size(), [&rows](size_t i) { return rows[i].waker; });
+  columns.Add("row.step", 4, rows.size(), [&rows](size_t i) { return rows[i].step; });
   for (size_t label = 0; label < kRowLabelCount; ++label) {
     columns.Add(absl::StrCat("label.", std::string(kRowLabels[label].name)), Width(page.values[label].size()),
                 rows.size(), [&rows, label](size_t i) { return rows[i].labels[label]; });
@@ -145,6 +151,7 @@ std::string Bytes(const NamedProfile& profile, const NamedProfile* before, const
                   const PageRows& page, StackTree& tree) {
   Columns columns;
   AddTree(tree, columns);
+  AddPlaces(tree, columns);
   AddRows(page, before != nullptr, columns);
   if (page.times.has_value()) AddTimes(*page.times, page.rows.size(), columns);
   std::string header;

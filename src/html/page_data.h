@@ -11,18 +11,19 @@
 // "before" has "host", "start_unix_ns", "duration_ns" and "summary" of the earlier one.
 //
 //   frame.name, frame.module, frame.kind      an entry for each function: two strings, and a FrameClass
-//   place.file, place.line, place.start,      places in the source: a string, the line, that where the function begins
-//   place.inlined                             (0: not known), and 1 where the function was inlined into the one above.
-//                                             Place 0 is none
-//   node.up, node.frame, node.place           the tree of all stacks, outermost first. A node's parent is `up` before
-//                                             it; node 0 is the root, and its frame says nothing. Children of a node
-//                                             may have the same frame at different places. If it compares, no node has
-//                                             a place
+//   place.file, place.line, place.start       places in the source: a string, the line, and that where the function
+//                                             begins (0: not known). Place 0 is none
+//   node.up, node.frame, node.inlined         the tree of all stacks, outermost first. A node's parent is `up` before
+//                                             it; node 0 is the root, and its frame says nothing. `inlined` is 1 where
+//                                             the function was inlined in all stacks
+//   step.up, step.place                       in the same way, the tree of the places of the frames of stacks, which
+//                                             their paths meet at the leaf: the outermost frames may lack a step
 //   row.stack, row.waker                      nodes: where the row waits, the kernel's frames below the user's, and who
 //                                             woke it, the way back from where that was done (0: not known)
-//   label.NAME                                by row: index into the label's "values", whose first is "", without it
-//   sum.NAME                                  by row: the figures that kRowValues has, in 8 bytes, and max_ns
-//   error.NAME                                by row, of a sample: standard errors of count, time, blocked and
+//   row.step                                  the step of the leaf of row.stack (0: no place is known). 0 if it
+//   compares label.NAME                                by row: index into the label's "values", whose first is "",
+//   without it sum.NAME                                  by row: the figures that kRowValues has, in 8 bytes, and
+//   max_ns error.NAME                                by row, of a sample: standard errors of count, time, blocked and
 //   runnable,
 //                                             in 8 bytes; and `draws`, on which they are based
 //   before_error.NAME                         the same of the earlier profile, if it compares
@@ -31,8 +32,9 @@
 //                                             figures lies in that bucket; all of them add up to the row's
 //   before.NAME                               by row: the same of the earlier profile, without max_ns, if it compares
 //
-// Rows whose stacks have the same names, and whose labels are the same, are one. Sums add up to those of the profile.
-// Names of targets are made printable (bytes/utf8.h); code that shows them must still not take them for markup.
+// Rows whose stacks have the same names and places, and whose labels are the same, are one. Sums add up to those of the
+// profile. Names of targets are made printable (bytes/utf8.h); code that shows them must still not take them for
+// markup.
 #ifndef OFFCPU_HTML_PAGE_DATA_H_
 #define OFFCPU_HTML_PAGE_DATA_H_
 

@@ -61,11 +61,14 @@ class RowMaker {
     for (size_t i = 0; i < profile.rows.size(); ++i) {
       const NamedRow& row = profile.rows[i];
       PageRow made;
-      made.stack = kept[i] ? stacks.StackOf(row.user_stack, row.kernel_stack) : stacks.Pruned();
+      const auto spot = kept[i] ? stacks.StackOf(row.user_stack, row.kernel_stack) : StackTree::Spot{stacks.Pruned()};
+      made.stack = spot.node;
+      made.step = spot.step;
       made.waker = kept[i] ? stacks.WakersOf(row.waker) : 0;
       if (!kept[i]) ++result_.pruned;
       SetLabels(labels.OfRow(row), made);
-      const auto [it, is_new] = index_.try_emplace({made.stack, made.waker, made.labels}, result_.rows.size());
+      const auto [it, is_new] =
+          index_.try_emplace({made.stack, made.waker, made.step, made.labels}, result_.rows.size());
       if (is_new) result_.rows.push_back(made);
       (result_.rows[it->second].*sums).Add(row.sums());
       if (result_.times.has_value()) AddTimes(profile, row, static_cast<uint32_t>(it->second), is_new);
@@ -99,7 +102,8 @@ class RowMaker {
   StackTree& tree_;
   PageRows result_;
   std::array<LabelValues, kRowLabelCount> values_;
-  absl::flat_hash_map<std::tuple<uint32_t, uint32_t, std::array<uint32_t, kRowLabelCount>>, size_t> index_;
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t, std::array<uint32_t, kRowLabelCount>>;
+  absl::flat_hash_map<Key, size_t> index_;
 };
 
 double PerSecond(uint64_t ns, const NamedProfile& profile) {

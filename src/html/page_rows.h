@@ -19,6 +19,7 @@ namespace offcpu {
 struct PageRow {
   uint32_t stack = 0;  // nodes of the tree
   uint32_t waker = 0;
+  uint32_t step = 0;                                 // of the tree, too: where in the source the stack is
   std::array<uint32_t, kRowLabelCount> labels = {};  // indices into PageRows::values
   RowSums sums;
   RowSums before;  // of the earlier of two profiles; else all 0

@@ -52,31 +52,36 @@ uint32_t StackTree::FrameOf(std::string_view name, std::string_view module, Fram
   return it->second;
 }
 
-uint32_t StackTree::PlaceOf(const FrameLine& line, bool inlined) {
-  Place place = {.inlined = inlined};
-  if (!line.file.empty()) place = {strings_.Of(line.file), line.line, line.start_line, inlined};
-  if (place.file == 0 && !inlined) return 0;
-  const auto [it, is_new] = place_index_.try_emplace({place.file, place.line, place.start_line, inlined},
-                                                     static_cast<uint32_t>(places_.size()));
+uint32_t StackTree::PlaceOf(const FrameLine& line) {
+  if (line.file.empty()) return 0;
+  const Place place = {strings_.Of(line.file), line.line, line.start_line};
+  const auto [it, is_new] =
+      place_index_.try_emplace({place.file, place.line, place.start_line}, static_cast<uint32_t>(places_.size()));
   if (is_new) places_.push_back(place);
   return it->second;
 }
 
-uint32_t StackTree::Below(uint32_t parent, const Stack& stack) {
-  for (const Step& step : stack) {
-    const auto [it, is_new] =
-        node_index_.try_emplace({parent, step.frame, step.place}, static_cast<uint32_t>(nodes_.size()));
-    if (is_new) nodes_.push_back({step, parent});
-    parent = it->second;
+StackTree::Spot StackTree::Below(Spot parent, const Stack& stack) {
+  Spot at = parent;
+  for (const Entry& entry : stack) {
+    const auto [node, is_new] = node_index_.try_emplace({at.node, entry.frame}, static_cast<uint32_t>(nodes_.size()));
+    if (is_new) nodes_.push_back({at.node, entry.frame, entry.inlined});
+    at.node = node->second;
+    nodes_[at.node].inlined &= entry.inlined;
+    if (at.step == 0 && entry.place == 0) continue;
+    const auto [step, is_new_step] =
+        step_index_.try_emplace({at.step, entry.place}, static_cast<uint32_t>(steps_.size()));
+    if (is_new_step) steps_.push_back({at.step, entry.place});
+    at.step = step->second;
   }
-  return parent;
+  return at;
 }
 
 StackPlacer::StackPlacer(const NamedProfile& profile, bool is_comparing, StackTree& tree)
     : profile_(profile),
       is_comparing_(is_comparing),
       tree_(tree),
-      user_nodes_(profile.user_stacks.size()),
+      user_spots_(profile.user_stacks.size()),
       waker_nodes_(profile.wakers.size()),
       kernel_frames_(profile.kernel_stacks.size()) {}
 
@@ -86,8 +91,12 @@ void StackPlacer::AppendFrame(const NamedFrame& frame, Stack* frames) {
   const bool is_in_perf_map = frame.code != nullptr && frame.code->kind() == CodeKind::kPerfMap;
   const std::string_view module = is_in_perf_map ? "perf map" : frame.module_name;
   for (auto line = frame.lines.rbegin(); line != frame.lines.rend(); ++line) {
-    const uint32_t place = is_comparing_ ? 0 : tree_.PlaceOf(*line, line != frame.lines.rbegin());
-    frames->push_back({tree_.FrameOf(line->function, module, ClassOf(frame)), place});
+    StackTree::Entry entry = {.frame = tree_.FrameOf(line->function, module, ClassOf(frame))};
+    if (!is_comparing_) {
+      entry.place = tree_.PlaceOf(*line);
+      entry.inlined = line != frame.lines.rbegin();
+    }
+    frames->push_back(entry);
   }
 }
 
@@ -127,9 +136,9 @@ StackPlacer::Stack StackPlacer::WakerFrames(const Waker& waker) {
   return frames;
 }
 
-uint32_t StackPlacer::StackOf(uint32_t user_stack, uint32_t kernel_stack) {
-  uint32_t& user = user_nodes_[user_stack];
-  if (user == 0) user = tree_.Below(0, UserFrames(profile_.user_stacks[user_stack]));
+StackTree::Spot StackPlacer::StackOf(uint32_t user_stack, uint32_t kernel_stack) {
+  StackTree::Spot& user = user_spots_[user_stack];
+  if (user.node == 0) user = tree_.Below({}, UserFrames(profile_.user_stacks[user_stack]));
   std::unique_ptr<Stack>& kernel = kernel_frames_[kernel_stack];
   if (kernel == nullptr) kernel = std::make_unique<Stack>(KernelFrames(profile_.kernel_stacks[kernel_stack]));
   return tree_.Below(user, *kernel);
@@ -140,14 +149,14 @@ uint32_t StackPlacer::WakersOf(uint32_t chain_index) {
   uint32_t& node = waker_nodes_[chain_index - 1];
   if (node != 0) return node;
   const WakerChain& chain = profile_.wakers[chain_index - 1];
-  for (const Waker& waker : chain) node = tree_.Below(node, WakerFrames(waker));
-  if (chain.empty()) {
-    node = tree_.Below(
-        0, {{tree_.FrameOf("woken by", "", FrameClass::kWaker)}, {tree_.FrameOf("[other]", "", FrameClass::kMissing)}});
-  }
+  for (const Waker& waker : chain) node = tree_.Below({.node = node}, WakerFrames(waker)).node;
+  if (!chain.empty()) return node;
+  const Stack other = {{tree_.FrameOf("woken by", "", FrameClass::kWaker)},
+                       {tree_.FrameOf("[other]", "", FrameClass::kMissing)}};
+  node = tree_.Below({}, other).node;
   return node;
 }
 
-uint32_t StackPlacer::Pruned() { return tree_.Below(0, {{tree_.FrameOf("[pruned]", "", FrameClass::kMissing)}}); }
+uint32_t StackPlacer::Pruned() { return tree_.Below({}, {{tree_.FrameOf("[pruned]", "", FrameClass::kMissing)}}).node; }
 
 }  // namespace offcpu

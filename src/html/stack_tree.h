@@ -1,5 +1,5 @@
-// The names of frames, each once, and stacks as one tree from the outermost frame to the leaf: those of one profile,
-// with the places in the source, or of two that are compared by names.
+// The names of frames, each once, and stacks as one tree from the outermost frame to the leaf: those of one profile, or
+// of two that are compared by names. Where in the source the frames of a stack are is a tree of its own.
 #ifndef OFFCPU_HTML_STACK_TREE_H_
 #define OFFCPU_HTML_STACK_TREE_H_
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -56,38 +57,54 @@ class StackTree {
     uint32_t file = 0;
     uint32_t line = 0;
     uint32_t start_line = 0;
-    bool inlined = false;  // its function was inlined into the one above it
   };
-  // A frame, and where in its source it is.
-  struct Step {
+  struct Node {
+    uint32_t parent = 0;
     uint32_t frame = 0;
+    bool inlined = false;  // its function was, in all stacks
+  };
+  // Leads from the place of a frame to that of its caller.
+  struct Step {
+    uint32_t parent = 0;
     uint32_t place = 0;
   };
-  struct Node : Step {
-    uint32_t parent = 0;
+  // A frame of a stack.
+  struct Entry {
+    uint32_t frame = 0;
+    uint32_t place = 0;
+    bool inlined = false;  // its function was, into that of the frame before it
   };
-  using Stack = std::vector<Step>;  // outermost first
+  using Stack = std::vector<Entry>;  // outermost first
+  // Where a stack ends: in the tree of its names, and in that of its places.
+  struct Spot {
+    uint32_t node = 0;
+    uint32_t step = 0;
+  };
 
-  StackTree() : nodes_(1), places_(1) {}
+  StackTree() : nodes_(1), places_(1), steps_(1) {}
 
   uint32_t FrameOf(std::string_view name, std::string_view module, FrameClass kind);
-  uint32_t PlaceOf(const FrameLine& line, bool inlined);
-  // The node of the last frame, below a node; 0 is the root. The same names at the same places are the same node.
-  uint32_t Below(uint32_t parent, const Stack& stack);
+  uint32_t PlaceOf(const FrameLine& line);
+  // The last frame, below another one; 0 is the root of both trees. The same names are the same node, and the same
+  // places the same step. Below the root of the steps, frames without a place take none.
+  Spot Below(Spot parent, const Stack& stack);
 
   PageStrings& strings() { return strings_; }
   const std::vector<Frame>& frames() const { return frames_; }
   const std::vector<Node>& nodes() const { return nodes_; }     // parents first
   const std::vector<Place>& places() const { return places_; }  // the first is no place
+  const std::vector<Step>& steps() const { return steps_; }     // parents first
 
  private:
   PageStrings strings_;
   std::vector<Frame> frames_;
   std::vector<Node> nodes_;
   std::vector<Place> places_;
+  std::vector<Step> steps_;
   absl::flat_hash_map<std::tuple<uint32_t, uint32_t, FrameClass>, uint32_t> frame_index_;
-  absl::flat_hash_map<std::tuple<uint32_t, uint32_t, uint32_t, bool>, uint32_t> place_index_;
-  absl::flat_hash_map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> node_index_;  // by parent, frame and place
+  absl::flat_hash_map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> place_index_;
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> node_index_;  // by parent and frame
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> step_index_;  // by parent and place
 };
 
 // Puts the stacks of one profile into a tree. One thread; both must outlive this.
@@ -96,8 +113,8 @@ class StackPlacer {
   // `is_comparing`: nothing but names matters; the process of a waker has that of its program.
   StackPlacer(const NamedProfile& profile, bool is_comparing, StackTree& tree);
 
-  // The nodes of a pair of stacks, and of a chain of wakers.
-  uint32_t StackOf(uint32_t user_stack, uint32_t kernel_stack);
+  // A pair of stacks, and a chain of wakers, whose places are left out.
+  StackTree::Spot StackOf(uint32_t user_stack, uint32_t kernel_stack);
   uint32_t WakersOf(uint32_t chain_index);  // RowKey::waker; 0: none
   // The node that stands for all stacks that were pruned.
   uint32_t Pruned();
@@ -113,7 +130,7 @@ class StackPlacer {
   const NamedProfile& profile_;
   const bool is_comparing_;
   StackTree& tree_;
-  std::vector<uint32_t> user_nodes_;  // by user stack, 0: not made yet
+  std::vector<StackTree::Spot> user_spots_;  // by user stack, node 0: not made yet
   std::vector<uint32_t> waker_nodes_;
   std::vector<std::unique_ptr<Stack>> kernel_frames_;
 };

@@ -104,20 +104,24 @@ TEST(PageDataTest, InterpretedFunctionsAreToldApart) {
   EXPECT_EQ(Read(fake.profile).Stack(0), "py::in_a_library:0;JS:*h /srv/a.js:1:0;py::f:/srv/a.py:2;schedule:1");
 }
 
-// A place as "file:line from its function's first line", "+" where it was inlined.
-std::string PlaceOf(const PageReader& page, uint64_t node) {
-  const uint64_t place = page.Column("node.place")[node];
-  const std::string file = page.strings()[page.Column("place.file")[place]];
-  return file + ":" + std::to_string(page.Column("place.line")[place]) + " from " +
-         std::to_string(page.Column("place.start")[place]) + (page.Column("place.inlined")[place] != 0 ? "+" : "");
+// The places of a row's stack from the leaf on: "file:line from its function's first line".
+std::vector<std::string> PlacesOf(const PageReader& page, size_t row) {
+  std::vector<std::string> places;
+  for (uint64_t step = page.Column("row.step")[row]; step != 0; step -= page.Column("step.up")[step]) {
+    const uint64_t place = page.Column("step.place")[step];
+    places.push_back(page.strings()[page.Column("place.file")[place]] + ":" +
+                     std::to_string(page.Column("place.line")[place]) + " from " +
+                     std::to_string(page.Column("place.start")[place]));
+  }
+  return places;
 }
 
-TEST(PageDataTest, NodesHaveTheirPlaces) {
+TEST(PageDataTest, StacksHaveTheirPlaces) {
   FakeProfile fake;
   const uint32_t process = fake.Process(10, "server");
   const uint32_t comm = fake.Comm("worker");
   for (const uint32_t line : {30u, 31u, 30u}) {
-    const uint32_t user = fake.User({"read", "main"});
+    const uint32_t user = fake.User({"read", "main", "_start"});
     fake.profile.user_stacks[user].frames[1].lines =
         Lines({{.function = "loop", .file = "/src/loop.h", .line = 7, .start_line = 5},
                {.function = "main", .file = "/src/main.cc", .line = line, .start_line = 20}});
@@ -125,14 +129,24 @@ TEST(PageDataTest, NodesHaveTheirPlaces) {
   }
   const PageReader page = Read(fake.profile);
   ASSERT_EQ(page.rows(), 2u) << "the same places are the same stack";
-  ASSERT_EQ(page.Column("node.frame").size(), 9u);
-  EXPECT_EQ(page.Stack(0), "main:0;loop:0;read:0;schedule:1");
-  EXPECT_EQ(page.Stack(1), page.Stack(0));
-  EXPECT_EQ(page.Column("frame.name").size(), 4u) << "a function is one, wherever it is called";
-  EXPECT_EQ(PlaceOf(page, 1), "/src/main.cc:30 from 20");
-  EXPECT_EQ(PlaceOf(page, 2), "/src/loop.h:7 from 5+");
-  EXPECT_EQ(PlaceOf(page, 3), ":0 from 0");
-  EXPECT_EQ(PlaceOf(page, 5), "/src/main.cc:31 from 20");
+  EXPECT_EQ(page.Stack(0), "_start:0;main:0;loop:0;read:0;schedule:1");
+  EXPECT_EQ(page.Column("row.stack")[1], page.Column("row.stack")[0]) << "its names are";
+  EXPECT_EQ(page.Column("node.inlined"), (std::vector<uint64_t>{0, 0, 0, 1, 0, 0}));
+  const std::vector<std::string> first = {":0 from 0", ":0 from 0", "/src/loop.h:7 from 5", "/src/main.cc:30 from 20"};
+  EXPECT_EQ(PlacesOf(page, 0), first);
+  EXPECT_EQ(PlacesOf(page, 1).back(), "/src/main.cc:31 from 20");
+}
+
+TEST(PageDataTest, InlinedIsWhatWasInlinedInAllStacks) {
+  FakeProfile fake;
+  for (const bool inlined : {true, false}) {
+    const uint32_t user = fake.User({"main"});
+    fake.profile.user_stacks[user].frames[0].lines = Lines({{"lock"}, {"main"}});
+    fake.Row(fake.Process(10, "server"), fake.Comm("worker"), inlined ? user : fake.User({"lock", "main"}),
+             fake.Kernel({"schedule"}), 1);
+    const PageReader page = Read(fake.profile);
+    EXPECT_EQ(page.Column("node.inlined"), (std::vector<uint64_t>{0, 0, inlined ? 1u : 0u, 0})) << inlined;
+  }
 }
 
 TEST(PageDataTest, WhatIsComparedHasNoPlaces) {

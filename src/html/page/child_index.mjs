@@ -7,6 +7,7 @@ export class TreeBuilder {
     this.count = 1;
     this.parent = new Int32Array(room);
     this.frame = new Int32Array(room);
+    this.marks = new Uint8Array(room); // of those who build it
     this.parent[0] = -1;
     this.frame[0] = -1;
     this.used = 0; // of the slots
@@ -35,6 +36,7 @@ export class TreeBuilder {
     if (this.count === this.parent.length) {
       this.parent = grown(this.parent);
       this.frame = grown(this.frame);
+      this.marks = grown(this.marks);
     }
     this.parent[this.count] = parent;
     this.frame[this.count] = frame;
@@ -62,7 +64,7 @@ function hash(parent, frame) {
 }
 
 function grown(array) {
-  const larger = new Int32Array(array.length * 2);
+  const larger = new array.constructor(array.length * 2);
   larger.set(array);
   return larger;
 }

@@ -57,15 +57,20 @@ export function decode(buffer) {
     nodes: {
       parent: parents(columns.get('node.up')),
       frame: columns.get('node.frame'),
-      place: columns.get('node.place'),
+      inlined: columns.get('node.inlined'),
     },
     places: {
       files: Array.from(columns.get('place.file'), (index) => strings[index]),
       line: columns.get('place.line'),
       start: columns.get('place.start'),
-      inlined: columns.get('place.inlined'),
     },
-    rows: { count: columns.get('row.stack').length, stack: columns.get('row.stack'), waker: columns.get('row.waker') },
+    steps: { up: columns.get('step.up'), place: columns.get('step.place') },
+    rows: {
+      count: columns.get('row.stack').length,
+      stack: columns.get('row.stack'),
+      waker: columns.get('row.waker'),
+      step: columns.get('row.step'),
+    },
     labels,
     ...sums,
     errors: readErrors(columns, 'error'),

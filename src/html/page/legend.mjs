@@ -2,11 +2,11 @@
 import { element } from './tree.mjs';
 
 // Takes away what no bar of this profile can have.
-export function fitLegend(root, { frames, header, places }) {
+export function fitLegend(root, { frames, header, nodes }) {
   const kinds = new Set(frames.kinds);
   for (const item of root.querySelectorAll('[data-kind]')) item.hidden = !kinds.has(Number(item.dataset.kind));
   root.querySelector('[data-of=samples]').hidden = !header.samples;
-  root.querySelector('[data-of=inlined]').hidden = !places.inlined.includes(1);
+  root.querySelector('[data-of=inlined]').hidden = !nodes.inlined.includes(1);
 }
 
 // files: as modules.mjs ranks them, or null where kinds have the colors. What is of kinds alone has data-by="kind".

@@ -8,9 +8,8 @@ export function earlierCall(builder, group, node, frame) {
 }
 
 // Takes the nodes away that no row has come to in the end: they lay between two calls. `rowNode` is changed with them.
-// Returns by node where it is now, 0 if it is gone.
 export function dropUnused(builder, rowNode) {
-  const { count, parent, frame } = builder;
+  const { count, parent, frame, marks } = builder;
   const isUsed = new Uint8Array(count);
   isUsed[0] = 1;
   for (const node of rowNode) isUsed[node] = 1;
@@ -21,11 +20,11 @@ export function dropUnused(builder, rowNode) {
     if (isUsed[node] === 0) continue;
     parent[kept] = moved[parent[node]];
     frame[kept] = frame[node];
+    marks[kept] = marks[node];
     moved[node] = kept++;
   }
   builder.count = kept;
   rowNode.forEach((node, i) => {
     rowNode[i] = moved[node];
   });
-  return moved;
 }

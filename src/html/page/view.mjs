@@ -4,9 +4,13 @@ import { TreeBuilder } from './child_index.mjs';
 import { figures } from './data.mjs';
 import { KIND } from './kinds.mjs';
 import { groupColumn } from './labels.mjs';
-import { Trail, inlinedNodes, placesOf } from './places.mjs';
+import { placesOf } from './places.mjs';
 import { dropUnused, earlierCall } from './recursion.mjs';
 import { noError } from './errors.mjs';
+
+// What a node stands for, as the marks of its builder: it may be both.
+const INLINED = 1;
+const CALLED = 2;
 
 export class View {
   constructor(profile, selection) {
@@ -17,7 +21,6 @@ export class View {
     this.groupIndex = new Map();
     this.rootName = 'all';
     this.before = null; // the same tree with the figures of the earlier recording, if two are compared
-    this.trail = null; // to the places in the source, if some are known
   }
 
   name(frame) {
@@ -58,7 +61,7 @@ export class View {
     return placesOf(this, node);
   }
   isInlined(node) {
-    return this.inlined?.[node] === 1;
+    return this.marks[node] === INLINED;
   }
   childrenOf(node) {
     return this.children.subarray(this.childStart[node], this.childStart[node + 1]);
@@ -84,26 +87,18 @@ export function buildView(profile, selection, { groups, skip, withWakers, isMerg
   const view = new View(profile, selection);
   const builder = new TreeBuilder(profile.nodes.parent.length + selection.rows.length);
   const groupNodes = placeInGroups(view, builder, groups);
-  const hasPlaces = profile.places.files.length > 1;
-  if (hasPlaces) view.trail = new Trail(profile.nodes.parent.length + selection.rows.length);
-  const place = stackPlacer(profile, builder, view.trail, { skip, isMerging });
-  const leaf = new Int32Array(selection.rows.length);
+  Object.assign(view, { skip, isMerging, groups: groups.length });
+  const place = stackPlacer(profile, builder, skip, isMerging);
   const order = Uint32Array.from(selection.rows.keys()).sort((a, b) => groupNodes[a] - groupNodes[b] || a - b);
   view.rowNode = new Int32Array(selection.rows.length); // by index into selection.rows
   for (const i of order) {
     const row = selection.rows[i];
     let node = place(groupNodes[i], profile.rows.stack[row]);
-    leaf[i] = place.step(profile.rows.stack[row]);
     if (withWakers && profile.rows.waker[row] !== 0) node = placeWaker(profile, builder, skip, node, row);
     view.rowNode[i] = node;
   }
-  const moved = isMerging ? dropUnused(builder, view.rowNode) : null;
-  if (hasPlaces) {
-    view.trail.leaf = leaf;
-    if (moved !== null) view.trail.move(moved);
-  }
+  if (isMerging) dropUnused(builder, view.rowNode);
   finish(view, builder, scale);
-  view.inlined = inlinedNodes(view);
   markWakers(view);
   return view;
 }
@@ -113,6 +108,7 @@ export function finish(view, builder, scale) {
   view.count = builder.count;
   view.parent = builder.parent.subarray(0, builder.count);
   view.frame = builder.frame.subarray(0, builder.count);
+  view.marks = builder.marks.subarray(0, builder.count);
   Object.assign(view, addedUp(view, view.selection));
   weigh(view, scale);
   sortChildren(view);
@@ -127,34 +123,20 @@ function placeInGroups(view, builder, groups) {
   );
 }
 
-// By node of the profile: 1 of those that another node may be one with, because frames between them are left out, or
-// because they differ in their places alone.
-function mergedNodes({ parent, frame }, skip, hasPlaces) {
+// By node of the profile: 1 of those that another node may be one with, because frames between them are left out.
+function mergedNodes({ parent, frame }, skip) {
   const isOpen = new Uint8Array(parent.length); // children of it may meet others
   for (let node = 1; node < parent.length; ++node) if (skip[frame[node]] === 1) isOpen[node] = isOpen[parent[node]] = 1;
-  if (hasPlaces) markTwins({ parent, frame }, isOpen);
   const merged = new Uint8Array(parent.length);
   for (let node = 1; node < parent.length; ++node) merged[node] = isOpen[parent[node]] | merged[parent[node]];
   return merged;
 }
 
-// Marks the nodes that have two children of one frame.
-function markTwins({ parent, frame }, marks) {
-  const pairs = new TreeBuilder(parent.length);
-  for (let node = 1; node < parent.length; ++node) {
-    const before = pairs.count;
-    pairs.child(parent[node], frame[node]);
-    if (pairs.count === before) marks[parent[node]] = 1;
-  }
-}
-
 // Rows of one group must come one behind the other: what is known of the nodes of its stacks is kept until the next.
-// Its `step`: where the trail, unless that is null, ends for a stack that was placed last.
-function stackPlacer(profile, builder, trail, { skip, isMerging }) {
-  const { parent, frame, place } = profile.nodes;
-  const merged = isMerging ? null : mergedNodes(profile.nodes, skip, trail !== null);
+function stackPlacer(profile, builder, skip, isMerging) {
+  const { parent, frame, inlined } = profile.nodes;
+  const merged = isMerging ? null : mergedNodes(profile.nodes, skip);
   const placed = new Int32Array(parent.length);
-  const steps = new Int32Array(trail === null ? 0 : parent.length); // each + 1; 0: none
   const stamp = new Int32Array(parent.length).fill(-1);
   const pending = [];
   const below = (group, node, next) => {
@@ -162,7 +144,7 @@ function stackPlacer(profile, builder, trail, { skip, isMerging }) {
     const earlier = earlierCall(builder, group, node, frame[next]);
     return earlier >= 0 ? earlier : builder.child(node, frame[next]);
   };
-  const put = (group, stack) => {
+  return (group, stack) => {
     let at = stack;
     pending.length = 0;
     while (at !== 0 && stamp[at] !== group) {
@@ -172,18 +154,15 @@ function stackPlacer(profile, builder, trail, { skip, isMerging }) {
     let node = at === 0 ? group : placed[at];
     while (pending.length > 0) {
       const next = pending.pop();
-      const isShown = skip[frame[next]] === 0;
-      if (isShown) node = below(group, node, next);
+      if (skip[frame[next]] === 0) {
+        node = below(group, node, next);
+        builder.marks[node] |= inlined[next] === 1 ? INLINED : CALLED;
+      }
       placed[next] = node;
       stamp[next] = group;
-      if (trail === null) continue;
-      const up = steps[parent[next]];
-      steps[next] = isShown ? trail.add(node, place[next], up - 1) + 1 : up;
     }
     return node;
   };
-  put.step = (stack) => (trail === null ? -1 : steps[stack] - 1);
-  return put;
 }
 
 function placeWaker(profile, builder, skip, from, row) {

@@ -26,26 +26,32 @@ class Made {
     this.strings = new Index('');
     this.frames = new Index();
     this.nodes = new Index();
-    this.nodes.of('root', [0, 0, 0]);
+    this.nodes.of('root', [0, 0, true]);
+    this.steps = new Index();
+    this.steps.of('root', [0, 0]);
     this.places = new Index();
-    this.places.of('', { file: 0 });
+    this.places.of('', { file: 0, line: 0, start: 0 });
   }
-  // {file, line, start, inlined}
+  // {file, line, start}; `inlined` is the node's.
   place(at) {
     if (at === undefined) return 0;
-    return this.places.of(JSON.stringify(at), { ...at, file: this.strings.of(at.file ?? '') });
+    const { file = '', line = 0, start = 0 } = at;
+    return this.places.of(`${file}:${line} ${start}`, { file: this.strings.of(file), line, start });
   }
   // A frame is "name", or [name, kind, module, place].
+  // Where its stack ends: [node, step].
   path(stack) {
-    let node = 0;
+    let [node, step] = [0, 0];
     for (const frame of stack) {
       const [name, kind, module, at] = Array.isArray(frame) ? frame : [frame];
       const entry = [this.strings.of(name), this.strings.of(module ?? ''), kind ?? 0];
       const index = this.frames.of(entry.join(), entry);
       const place = this.place(at);
-      node = this.nodes.of(`${node} ${index} ${place}`, [node, index, place]);
+      node = this.nodes.of(`${node} ${index}`, [node, index, true]);
+      this.nodes.list[node][2] &&= at?.inlined ?? false;
+      step = this.steps.of(`${step} ${place}`, [step, place]);
     }
-    return node;
+    return [node, step];
   }
 }
 
@@ -56,7 +62,7 @@ class Made {
 export function madeProfile(rows, header = {}) {
   const made = new Made();
   const stacks = rows.map(({ stack }) => made.path(stack));
-  const wakers = rows.map(({ waker }) => made.path(waker ?? []));
+  const wakers = rows.map(({ waker }) => made.path(waker ?? [])[0]);
   const values = new Map(LABELS.map((name) => [name, new Index(made.strings.of(''))]));
   // The family of a cause is its own name where nothing says more.
   const label = (row, name) => row[name] ?? (name === 'wait' ? row.cause : undefined) ?? '';
@@ -75,12 +81,14 @@ export function madeProfile(rows, header = {}) {
     ['frame.kind', 1, made.frames.list.map(([, , kind]) => kind)],
     ['node.up', 4, made.nodes.list.map(([parent], i) => i - parent)],
     ['node.frame', 4, made.nodes.list.map(([, frame]) => frame)],
-    ['node.place', 4, made.nodes.list.map(([, , place]) => place)],
+    ['node.inlined', 1, made.nodes.list.map(([, , inlined], i) => Number(i > 0 && inlined))],
+    ['step.up', 4, made.steps.list.map(([parent], i) => i - parent)],
+    ['step.place', 4, made.steps.list.map(([, place]) => place)],
     ['place.file', 4, made.places.list.map(({ file }) => file)],
-    ['place.line', 4, made.places.list.map(({ line }) => line ?? 0)],
-    ['place.start', 4, made.places.list.map(({ start }) => start ?? 0)],
-    ['place.inlined', 1, made.places.list.map(({ inlined }) => Number(inlined ?? false))],
-    ['row.stack', 4, stacks],
+    ['place.line', 4, made.places.list.map(({ line }) => line)],
+    ['place.start', 4, made.places.list.map(({ start }) => start)],
+    ['row.stack', 4, stacks.map(([node]) => node)],
+    ['row.step', 4, stacks.map(([, step]) => step)],
     ['row.waker', 4, wakers],
     ...LABELS.map((name) => [`label.${name}`, 4, codes(name)]),
     ...SUMS.map((name) => [`sum.${name}`, 8, rows.map((row) => row[name] ?? 0)]),
