@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "offcpu/daemon.h"
+#include "offcpu/fetched_files.h"
 #include "offcpu/filter_flags.h"
 #include "offcpu/outputs.h"
 #include "offcpu/stored.h"
@@ -26,6 +27,7 @@ struct DumpFlags {
   FilterFlags filter;
   OutputFlags outputs;
   std::string symbols = "/usr/lib/debug";
+  bool debuginfod = false;
 };
 
 // What the service need not send: it knows processes and names of threads. The filter decides all the same.
@@ -67,11 +69,14 @@ ExitCode RunDump(const DumpFlags& flags) {
   if (!filter.ok()) return Fail(filter.status());
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
+  const auto fetched = FetchedFiles::Open(flags.debuginfod, nullptr);
+  if (!fetched.ok()) return Fail(fetched.status());
   absl::StatusOr<NamedProfile> profile = FetchProfile(flags.socket, *span, *filter);
   if (!profile.ok()) return Fail(profile.status());
   TellSpan(*span, *profile);
   MarkStoredIdle(flags.outputs.idle, *idle, &*profile);
-  if (!flags.outputs.lines.none) NameAgain(flags.symbols, &*profile);
+  if (!flags.outputs.lines.none) NameAgain(flags.symbols, (*fetched)->fetcher(), &*profile);
+  (*fetched)->Finish();
   ApplyLineFlags(flags.outputs.lines, &*profile);
   KeepWanted(*filter, &*profile);
   const absl::Status shown = ShowStored(flags.outputs, *std::move(profile), filter->is_everything());
@@ -92,6 +97,7 @@ Verb DumpVerb() {
                         "Look for source lines in the debug files DIR/.build-id/xx/yyy.debug",
                         "DIR",
                         {.shows_default = true}});
+  verb.flags.push_back(DebuginfodFlag(&flags->debuginfod));
   verb.flags.push_back(SourceLinkFlag(&flags->outputs));
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
   verb.flags.push_back(VerboseFlag(&flags->outputs));

@@ -19,6 +19,7 @@
 #include "bytes/utf8.h"
 #include "classify/idle.h"
 #include "offcpu/child.h"
+#include "offcpu/fetched_files.h"
 #include "offcpu/outputs.h"
 #include "offcpu/record_flags.h"
 #include "offcpu/stored.h"
@@ -172,11 +173,14 @@ void WaitForEnd(const Recorder& recorder, const RecordPlan& plan, const std::str
   progress.Clear();
 }
 
-absl::Status WriteResult(const RecordFlags& flags, const RecordPlan& plan, const std::string& note, Profile recorded) {
+absl::Status WriteResult(const RecordFlags& flags, const RecordPlan& plan, const std::string& note,
+                         FetchedFiles& fetched, Profile recorded) {
   SymbolizerOptions naming;
   naming.idle = &plan.idle;
   naming.lines = !flags.outputs.lines.none;
+  naming.fetch = fetched.fetcher();
   NamedProfile profile = Symbolize(std::move(recorded), naming);
+  fetched.Finish();
   ApplyLineFlags(flags.outputs.lines, &profile);
   KeepWanted(plan.filter, &profile);
   OutputFlags shown = flags.outputs;
@@ -206,6 +210,8 @@ ExitCode RunRecord(const RecordFlags& flags) {
   absl::StatusOr<RecordPlan> plan = PlanOf(flags);
   if (!plan.ok()) return Fail(plan.status());
   const EndSignals signals;
+  const auto fetched = FetchedFiles::Open(flags.debuginfod, [&signals] { return signals.Wait({}); });
+  if (!fetched.ok()) return Fail(fetched.status());
   std::optional<Child> child;
   if (!flags.command.empty()) {
     absl::StatusOr<Child> forked = Child::Fork(flags.command, signals.before());
@@ -227,7 +233,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
   if (!profile.ok()) return Fail(profile.status());
   const std::string note = profile->rows.empty() ? WhyNothing(flags, nobody) : "";
   if (!note.empty()) std::fprintf(stderr, "offcpu: %s\n", note.c_str());
-  if (absl::Status status = WriteResult(flags, *plan, note, *std::move(profile)); !status.ok()) {
+  if (absl::Status status = WriteResult(flags, *plan, note, **fetched, *std::move(profile)); !status.ok()) {
     Fail(status);
     return kExitFailed;
   }

@@ -15,6 +15,7 @@
 #include "bytes/duration.h"
 #include "bytes/percent.h"
 #include "classify/glob_match.h"
+#include "offcpu/fetched_files.h"
 #include "recorder/operands.h"
 #include "unwind/unwind_order.h"
 
@@ -136,6 +137,7 @@ std::vector<Flag> RecordFlagsOf(RecordFlags* values) {
   };
   AddOutputFlags("Show the stacks of waits for work and of threads that sleep throughout, or only count them",
                  &values->outputs, &flags);
+  flags.push_back(DebuginfodFlag(&values->debuginfod));
   flags.push_back(SourceLinkFlag(&values->outputs));
   flags.push_back(PerThreadFlag(&values->outputs));
   flags.push_back(VerboseFlag(&values->outputs));

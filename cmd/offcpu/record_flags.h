@@ -32,6 +32,7 @@ struct RecordFlags {
   bool ledger = false;
   bool wakers = false;
   uint32_t oncpu_hz = 0;
+  bool debuginfod = false;
   OutputFlags outputs;
   FilterFlags filter;   // of what is recorded, what is shown; only --only
   std::string seconds;  // empty: until a signal, or until what is recorded has ended

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "bytes/utf8.h"
 #include "labels/sum_limits.h"
+#include "offcpu/fetched_files.h"
 #include "offcpu/filter_flags.h"
 #include "offcpu/outputs.h"
 #include "offcpu/stored.h"
@@ -26,6 +27,7 @@ struct ReportFlags {
   FilterFlags filter;
   OutputFlags outputs;
   std::string symbols;
+  bool debuginfod = false;
 };
 
 // Those that have something of the span, each whole; says of each which time it is of, if there is a question.
@@ -61,9 +63,12 @@ ExitCode RunReport(const ReportFlags& flags) {
   if (!filter.ok()) return Fail(filter.status());
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
+  const auto fetched = FetchedFiles::Open(flags.debuginfod, nullptr);
+  if (!fetched.ok()) return Fail(fetched.status());
   absl::StatusOr<NamedProfile> profile = ReadFiles(flags, *span, *idle);
   if (!profile.ok()) return Fail(profile.status());
-  if (!flags.symbols.empty()) NameAgain(flags.symbols, &*profile);
+  if (!flags.symbols.empty() || flags.debuginfod) NameAgain(flags.symbols, (*fetched)->fetcher(), &*profile);
+  (*fetched)->Finish();
   ApplyLineFlags(flags.outputs.lines, &*profile);
   KeepWanted(*filter, &*profile);
   const absl::Status shown = ShowStored(flags.outputs, *std::move(profile), filter->is_everything());
@@ -82,6 +87,7 @@ Verb ReportVerb() {
   AddOutputFlags("Show the stacks of waits for work, or only count them (the default)", &flags->outputs, &verb.flags);
   verb.flags.push_back({"--symbols", &flags->symbols,
                         "Name frames without a source line by the debug files DIR/.build-id/xx/yyy.debug", "DIR"});
+  verb.flags.push_back(DebuginfodFlag(&flags->debuginfod));
   verb.flags.push_back(SourceLinkFlag(&flags->outputs));
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
   verb.flags.push_back(VerboseFlag(&flags->outputs));

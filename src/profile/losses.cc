@@ -337,6 +337,11 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
                 "allows. Some frames have no source lines and no inlined functions.",
      .advice =
          "Reading takes less memory if the debug information is not compressed (objcopy --decompress-debug-sections)."},
+    {.id = LossId::kDebugFileNotFetched,
+     .name = "debug file not fetched",
+     .meaning = "No server of DEBUGINFOD_URLS answered in time, or fetching the file failed (--debuginfod). Frames of "
+                "the module have no source lines, and may have no names.",
+     .advice = "Try again, with `offcpu report --debuginfod` for example. Files that were fetched are kept."},
 }};
 
 constexpr std::string_view kLeaveOutShort =

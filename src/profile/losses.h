@@ -94,8 +94,9 @@ enum class LossId : uint8_t {
   kSymbolsUnreadable,
   kNameMemoryShare,
   kLinesCut,
+  kDebugFileNotFetched,
 };
-inline constexpr size_t kLossIdCount = static_cast<size_t>(LossId::kLinesCut) + 1;
+inline constexpr size_t kLossIdCount = static_cast<size_t>(LossId::kDebugFileNotFetched) + 1;
 
 struct LossInfo {
   LossId id = {};

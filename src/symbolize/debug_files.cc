@@ -34,12 +34,6 @@ OwnedFd Open(const std::string& path) {
   return IsTrusted(st) && is_for_all ? OpenRegularFile(file) : OwnedFd();
 }
 
-bool HasBuildId(int fd, const std::string& build_id) {
-  FileMemory file(fd);
-  auto elf = ElfFile::Parse(file);
-  return elf.ok() && elf->BuildId() == build_id;
-}
-
 std::optional<uint32_t> Crc(int fd) {
   struct stat st;
   if (fstat(fd, &st) != 0 || st.st_size > kMaxLinkedBytes) return std::nullopt;
@@ -57,6 +51,12 @@ std::optional<uint32_t> Crc(int fd) {
 
 }  // namespace
 
+bool HasBuildId(const OwnedFd& fd, const std::string& build_id) {
+  const FileMemory file(fd.get());
+  const auto elf = ElfFile::Parse(file);
+  return elf.ok() && elf->BuildId() == build_id;
+}
+
 bool HasCrcOfLink(const OwnedFd& fd, const ElfFile& elf) {
   const std::optional<DebugLink> link = ReadDebugLink(elf);
   return link.has_value() && Crc(fd.get()) == link->crc;
@@ -66,7 +66,7 @@ OwnedFd OpenDebugFileByBuildId(const std::string& directory, const std::string& 
   constexpr std::string_view kHex = "0123456789abcdef";
   if (build_id.size() < 4 || build_id.find_first_not_of(kHex) != std::string::npos) return OwnedFd();
   OwnedFd fd = Open(absl::StrCat(directory, "/.build-id/", build_id.substr(0, 2), "/", build_id.substr(2), ".debug"));
-  if (!fd || !HasBuildId(fd.get(), build_id)) return OwnedFd();
+  if (!fd || !HasBuildId(fd, build_id)) return OwnedFd();
   return fd;
 }
 
@@ -78,7 +78,7 @@ OwnedFd OpenDebugFileByLink(const std::string& directory, const std::string& pat
   if (!link || !path.starts_with('/') || path.find("/../") != std::string::npos) return OwnedFd();
   OwnedFd fd = Open(absl::StrCat(directory, path.substr(0, slash + 1), link->name));
   if (!fd || !HasCrcOfLink(fd, elf)) return OwnedFd();
-  if (!build_id.empty() && !HasBuildId(fd.get(), build_id)) return OwnedFd();
+  if (!build_id.empty() && !HasBuildId(fd, build_id)) return OwnedFd();
   return fd;
 }
 

@@ -20,6 +20,9 @@ OwnedFd OpenDebugFileByBuildId(const std::string& directory, const std::string& 
 OwnedFd OpenDebugFileByLink(const std::string& directory, const std::string& path, const ElfFile& elf,
                             const std::string& build_id);
 
+// Is it an ELF file with that build id?
+bool HasBuildId(const OwnedFd& fd, const std::string& build_id);
+
 // Has the file the CRC in the .gnu_debuglink of `elf`? Reads all of it.
 bool HasCrcOfLink(const OwnedFd& fd, const ElfFile& elf);
 

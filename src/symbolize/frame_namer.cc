@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "process/module.h"
 #include "profile/losses.h"
+#include "symbolize/debug_files.h"
 #include "symbolize/demangle.h"
 #include "symbolize/module_symbols.h"
 
@@ -39,17 +40,25 @@ std::chrono::milliseconds FrameNamer::TimeForLines() const {
   return std::clamp(left, std::chrono::milliseconds(0), kLinesTime);
 }
 
+// It owns all that the reading touches, which may go on after who asked for it has ended.
+struct FrameNamer::Reading {
+  std::shared_ptr<const CodeObject> code;
+  std::string debug_directory;
+  std::vector<uint64_t> addresses;
+  std::chrono::milliseconds time_for_lines{0};
+  ModuleNames names;
+  SourceLines lines;
+  std::chrono::nanoseconds lines_time{0};
+
+  template <typename Read>
+  void ReadLines(const Read& read) {
+    const auto start = std::chrono::steady_clock::now();
+    lines = read();
+    lines_time += std::chrono::steady_clock::now() - start;
+  }
+};
+
 bool FrameNamer::Read(const CodeObject& code, const FrameNames& frames, Found* found) {
-  // It owns all that the reading touches, which may go on after this has ended.
-  struct Reading {
-    std::shared_ptr<const CodeObject> code;
-    std::string debug_directory;
-    std::vector<uint64_t> addresses;
-    std::chrono::milliseconds time_for_lines{0};
-    ModuleNames names;
-    SourceLines lines;
-    std::chrono::nanoseconds lines_time{0};
-  };
   auto reading = std::make_shared<Reading>();
   for (const auto& [address, frame] : frames) {
     const CachedName* cached = cache_ != nullptr ? cache_->Find(code, address) : nullptr;
@@ -65,19 +74,51 @@ bool FrameNamer::Read(const CodeObject& code, const FrameNames& frames, Found* f
     if (reading->code == nullptr) return;
     reading->names = ReadNames(*reading->code, reading->addresses, reading->debug_directory);
     if (reading->time_for_lines.count() == 0) return;
-    const auto start = std::chrono::steady_clock::now();
-    reading->lines =
-        ReadModuleLines(*reading->code, reading->addresses, reading->debug_directory, reading->time_for_lines);
-    reading->lines_time = std::chrono::steady_clock::now() - start;
+    reading->ReadLines([&reading] {
+      return ReadModuleLines(*reading->code, reading->addresses, reading->debug_directory, reading->time_for_lines);
+    });
   };
   if (!IsRead(code, read)) {
     ++not_read_;
     return false;
   }
+  if (options_.fetch && reading->code != nullptr) Fetch(*reading);
   Take(reading->addresses, std::move(reading->names), std::move(reading->lines), found);
   lines_time_ += reading->lines_time;
   if (options_.lines && reading->time_for_lines.count() == 0 && AsModule(&code) != nullptr) ++lines_cut_;
   return true;
+}
+
+void FrameNamer::Fetch(Reading& reading) {
+  const Module* module = AsModule(reading.code.get());
+  if (module == nullptr || module->build_id.empty() || module->path.starts_with('[')) return;
+  const std::vector<std::string>& names = reading.names.names;
+  const bool lacks_names =
+      std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); });
+  const bool lacks_lines = reading.time_for_lines.count() != 0 && reading.lines.chains.empty();
+  if (!lacks_names && !lacks_lines) return;
+  const std::optional<OwnedFd> file = Fetched(module->build_id, *module);
+  if (!file.has_value()) return;
+  if (lacks_names) {
+    ModuleNames fetched = ReadDebugFile(*file, *module, reading.addresses);
+    if (fetched.full) reading.names = std::move(fetched);
+  }
+  if (!lacks_lines) return;
+  const std::string supplementary_id = SupplementaryId(file->get());
+  OwnedFd supplementary = OpenDebugFileByBuildId(reading.debug_directory, supplementary_id);
+  if (!supplementary && !supplementary_id.empty())
+    supplementary = Fetched(supplementary_id, *module).value_or(OwnedFd());
+  reading.ReadLines([&] {
+    return ReadSourceLines({.file = file->get(), .supplementary = supplementary.get()}, reading.addresses,
+                           {.time = reading.time_for_lines});
+  });
+}
+
+std::optional<OwnedFd> FrameNamer::Fetched(const std::string& build_id, const Module& module) {
+  absl::StatusOr<OwnedFd> file = options_.fetch(build_id, FileName(module.path));
+  if (file.ok()) return *std::move(file);
+  if (!absl::IsNotFound(file.status())) ++not_fetched_;
+  return std::nullopt;
 }
 
 void FrameNamer::Take(std::span<const uint64_t> addresses, ModuleNames names, SourceLines lines, Found* found) {
@@ -171,6 +212,7 @@ std::vector<Loss> FrameNamer::Losses() const {
   if (unreadable_ != 0) losses.push_back(LossOf(LossId::kSymbolsUnreadable, unreadable_));
   if (left_out_ != 0) losses.push_back(LossOf(LossId::kNameMemoryShare, left_out_));
   if (lines_cut_ != 0) losses.push_back(LossOf(LossId::kLinesCut, lines_cut_));
+  if (not_fetched_ != 0) losses.push_back(LossOf(LossId::kDebugFileNotFetched, not_fetched_));
   return losses;
 }
 

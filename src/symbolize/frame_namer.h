@@ -10,14 +10,17 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "os/owned_fd.h"
 #include "process/code_object.h"
 #include "process/memory_budget.h"
+#include "process/module.h"
 #include "profile/named_profile.h"
 #include "symbolize/module_lines.h"
 #include "symbolize/module_names.h"
@@ -62,10 +65,15 @@ class FrameNamer {
     SourceLines source;  // that `lines` points into
   };
 
+  struct Reading;
+
   // Reads the names of those addresses that are not cached. False: they could not be read in time.
   bool Read(const CodeObject& code, const FrameNames& frames, Found* found);
   void Take(std::span<const uint64_t> addresses, ModuleNames names, SourceLines lines, Found* found);
   bool IsRead(const CodeObject& code, const std::function<void()>& read);
+  // Completes what was read by a file from elsewhere, if something lacks and there is such a file.
+  void Fetch(Reading& reading);
+  std::optional<OwnedFd> Fetched(const std::string& build_id, const Module& module);
   // How long reading debug information may take now; 0: not at all.
   std::chrono::milliseconds TimeForLines() const;
   std::span<const FrameLine> Keep(uid_t owner, std::string_view name, std::string_view coarse);
@@ -78,10 +86,11 @@ class FrameNamer {
   const std::shared_ptr<MemoryBudget> room_ = std::make_shared<MemoryBudget>(kMaxNameBytes);
   absl::flat_hash_map<uid_t, MemoryLease> held_;
   absl::flat_hash_map<uid_t, int> late_;
-  uint64_t not_read_ = 0;    // modules
-  uint64_t unreadable_ = 0;  // likewise
-  uint64_t lines_cut_ = 0;   // likewise
-  uint64_t left_out_ = 0;    // names
+  uint64_t not_read_ = 0;     // modules
+  uint64_t unreadable_ = 0;   // likewise
+  uint64_t lines_cut_ = 0;    // likewise
+  uint64_t not_fetched_ = 0;  // likewise
+  uint64_t left_out_ = 0;     // names
   std::chrono::nanoseconds lines_time_{0};
 };
 

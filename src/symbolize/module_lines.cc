@@ -23,17 +23,6 @@ bool IsWithDebugInformation(const OwnedFd& fd) {
   return elf.ok() && HasDebugInformation(*elf);
 }
 
-// The build id of the supplementary file that dwz has made, in lower-case hex; empty without one.
-std::string SupplementaryId(int fd) {
-  const FileMemory file(fd);
-  const auto elf = ElfFile::Parse(file);
-  const ElfSection* section = elf.ok() ? elf->Find(".gnu_debugaltlink") : nullptr;
-  if (section == nullptr) return "";
-  const auto link = elf->Read(*section);
-  const size_t end = link.ok() ? link->find('\0') : std::string::npos;
-  return end == std::string::npos ? "" : absl::BytesToHexString(link->substr(end + 1));
-}
-
 SourceLines ReadFrom(int fd, std::span<const uint64_t> addresses, const std::string& debug_directory,
                      std::chrono::milliseconds time) {
   const OwnedFd supplementary = OpenDebugFileByBuildId(debug_directory, SupplementaryId(fd));
@@ -55,6 +44,16 @@ int FindFile(const Module& module, const std::string& debug_directory, OwnedFd* 
 }
 
 }  // namespace
+
+std::string SupplementaryId(int fd) {
+  const FileMemory file(fd);
+  const auto elf = ElfFile::Parse(file);
+  const ElfSection* section = elf.ok() ? elf->Find(".gnu_debugaltlink") : nullptr;
+  if (section == nullptr) return "";
+  const auto link = elf->Read(*section);
+  const size_t end = link.ok() ? link->find('\0') : std::string::npos;
+  return end == std::string::npos ? "" : absl::BytesToHexString(link->substr(end + 1));
+}
 
 SourceLines ReadModuleLines(const CodeObject& code, std::span<const uint64_t> addresses,
                             const std::string& debug_directory, std::chrono::milliseconds time) {

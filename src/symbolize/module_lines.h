@@ -19,6 +19,10 @@ namespace offcpu {
 SourceLines ReadModuleLines(const CodeObject& code, std::span<const uint64_t> addresses,
                             const std::string& debug_directory, std::chrono::milliseconds time);
 
+// The build id of the supplementary file that dwz has made of the file and of others, in lower-case hex; "" without
+// one.
+std::string SupplementaryId(int fd);
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_SYMBOLIZE_MODULE_LINES_H_

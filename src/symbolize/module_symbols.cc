@@ -23,15 +23,6 @@ using Addresses = std::span<const uint64_t>;
 
 ModuleNames None(Addresses addresses) { return {.names = std::vector<std::string>(addresses.size())}; }
 
-// `full` if `fd` is an ELF file with a full table. Where functions begin the module's own file knows.
-ModuleNames ReadDebugFile(const OwnedFd& fd, const Module& module, Addresses addresses) {
-  const FileMemory file(fd.get());
-  const FileMemory own_file(module.file.get());
-  const auto elf = ElfFile::Parse(file);
-  const auto own = ElfFile::Parse(own_file);
-  return elf.ok() ? ReadElfSymbols(*elf, addresses, FunctionStarts(own.ok() ? *own : *elf)) : ModuleNames();
-}
-
 ModuleNames ReadFile(const Module& module, Addresses addresses, const std::string& debug_directory) {
   FileMemory file(module.file.get());
   auto elf = ElfFile::Parse(file);
@@ -94,6 +85,15 @@ ModuleNames ReadPerfMaps(const CodeObject& code, Addresses addresses) {
 }
 
 }  // namespace
+
+// Where functions begin the module's own file knows.
+ModuleNames ReadDebugFile(const OwnedFd& fd, const Module& module, Addresses addresses) {
+  const FileMemory file(fd.get());
+  const FileMemory own_file(module.file.get());
+  const auto elf = ElfFile::Parse(file);
+  const auto own = ElfFile::Parse(own_file);
+  return elf.ok() ? ReadElfSymbols(*elf, addresses, FunctionStarts(own.ok() ? *own : *elf)) : ModuleNames();
+}
 
 ModuleNames ReadNames(const CodeObject& code, Addresses addresses, const std::string& debug_directory) {
   switch (code.kind()) {

@@ -7,7 +7,9 @@
 #include <span>
 #include <string>
 
+#include "os/owned_fd.h"
 #include "process/code_object.h"
+#include "process/module.h"
 #include "symbolize/module_names.h"
 
 namespace offcpu {
@@ -15,6 +17,9 @@ namespace offcpu {
 // `addresses`: sorted, each once. A file whose build id is not the module's is not used: it has been
 // replaced since it was mapped.
 ModuleNames ReadNames(const CodeObject& code, std::span<const uint64_t> addresses, const std::string& debug_directory);
+
+// From a debug file of the module. `full` if it is an ELF file with a full table.
+ModuleNames ReadDebugFile(const OwnedFd& fd, const Module& module, std::span<const uint64_t> addresses);
 
 }  // namespace offcpu
 

@@ -6,7 +6,6 @@
 #include "process/module.h"
 #include "symbolize/frame_namer.h"
 #include "symbolize/name_pool.h"
-#include "symbolize/symbolizer.h"
 
 namespace offcpu {
 namespace {
@@ -19,7 +18,7 @@ bool IsToBeNamed(const NamedFrame& frame) {
 
 }  // namespace
 
-void NameAgain(const std::string& directory, NamedProfile* profile) {
+void NameAgain(const std::string& directory, const FetchDebugFile& fetch, NamedProfile* profile) {
   absl::flat_hash_map<const CodeObject*, FrameNames> names;
   for (const NamedUserStack& stack : profile->user_stacks) {
     for (const NamedFrame& frame : stack.frames) {
@@ -27,7 +26,7 @@ void NameAgain(const std::string& directory, NamedProfile* profile) {
     }
   }
   NamePool pool(*profile->names, kMaxNameBytes);
-  const SymbolizerOptions options = {.debug_directory = directory, .lines = true};
+  const SymbolizerOptions options = {.debug_directory = directory, .fetch = fetch, .lines = true};
   FrameNamer namer(profile->code, options, nullptr, pool);
   for (auto& [code, frames] : names) namer.Name(*code, frames);
   for (NamedUserStack& stack : profile->user_stacks) {

@@ -6,12 +6,13 @@
 #include <string>
 
 #include "profile/named_profile.h"
+#include "symbolize/symbolizer.h"
 
 namespace offcpu {
 
-// From the files DIRECTORY/.build-id/xx/yyy.debug that carry the build ids. Frames that have a place in the source keep
-// what they have. What could not be read is among the losses.
-void NameAgain(const std::string& directory, NamedProfile* profile);
+// From the files DIRECTORY/.build-id/xx/yyy.debug that carry the build ids, and from those that `fetch` gets, if it is
+// not empty. Frames that have a place in the source keep what they have. What could not be read is among the losses.
+void NameAgain(const std::string& directory, const FetchDebugFile& fetch, NamedProfile* profile);
 
 }  // namespace offcpu
 

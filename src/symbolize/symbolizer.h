@@ -8,9 +8,13 @@
 #define OFFCPU_SYMBOLIZE_SYMBOLIZER_H_
 
 #include <chrono>
+#include <functional>
 #include <string>
+#include <string_view>
 
+#include "absl/status/statusor.h"
 #include "classify/idle_patterns.h"
+#include "os/owned_fd.h"
 #include "os/timed_read.h"
 #include "profile/named_profile.h"
 #include "profile/profile.h"
@@ -25,10 +29,16 @@ inline constexpr std::chrono::milliseconds kNamesDeadline(2000);
 inline constexpr std::chrono::milliseconds kLinesTime(5000);
 inline constexpr std::chrono::milliseconds kAllLinesTime(30000);
 
+using FetchDebugFile =
+    std::function<absl::StatusOr<OwnedFd>(const std::string& build_id, std::string_view module_name)>;
+
 struct SymbolizerOptions {
   std::string kallsyms_path = "/proc/kallsyms";
   std::string modules_path = "/proc/modules";
   std::string debug_directory = "/usr/lib/debug";
+  // Gets the debug file with a build id from elsewhere, for a module whose names or lines are not here: NotFound if
+  // there is none. Is called in the thread that names; empty: nothing is fetched.
+  FetchDebugFile fetch;
   TimedRead timed_read;  // every read of a target's file; empty: they are done in line, however long they take
   // Inlined functions, and places in the source. Takes the time of reading debug information: see kLinesTime.
   bool lines = false;

@@ -46,6 +46,7 @@ complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l f
 complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l lines -d 'Say where in its source each user frame is'
 complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump stacks' -l no-inlines -d 'Leave out inlined functions'
 complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump stacks' -l no-lines -d 'Names from symbols alone'
+complete -c offcpu -n '__fish_seen_subcommand_from record report dump' -l debuginfod -d 'Fetch debug files that are not here'
 complete -c offcpu -n '__fish_seen_subcommand_from record report dump' -l source-link -x -d 'Link frames in .html to their sources'
 complete -c offcpu -n '__fish_seen_subcommand_from report dump' -l symbols -xa '(__fish_complete_directories)' -d 'Name frames by debug files there'
 complete -c offcpu -n '__fish_seen_subcommand_from report diff dump' -l unit -x -d 'Only this unit of systemd'
