@@ -21,8 +21,8 @@
 /* Was this stack walked, too, and the thread left where it was since? */
 static __always_inline void tell_walked(struct wire_capture *head, const struct walked *walked)
 {
-	bool is_same = walked->cookie == head->cookie && walked->pc == head->registers[16] &&
-		       walked->sp == head->registers[7];
+	bool is_same = walked->cookie == head->cookie && walked->pc == head->registers[WIRE_REGISTER_PC] &&
+		       walked->sp == head->registers[WIRE_REGISTER_SP];
 
 	head->walked = is_same ? walked->user_stack : 0;
 	head->walked_code = walked->code_hash;
@@ -53,8 +53,13 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	fill_registers(record->head.registers, regs);
 	record->head.in_syscall = is_in_syscall(regs);
 	record->head.is_32_bit = is_32_bit(regs);
+	if (REFUSES_32_BIT && record->head.is_32_bit) {
+		refund(wanted, context);
+		result = WIRE_NO_USER_32_BIT;
+		goto out;
+	}
 	tell_code(&buffer->code, context);
-	sp = record->head.registers[7];
+	sp = record->head.registers[WIRE_REGISTER_SP];
 	end = stack_end(state, task, &buffer->code.list.look.reader, sp);
 	if (end - sp < take)
 		take = end - sp;

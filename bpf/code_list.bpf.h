@@ -101,7 +101,7 @@ static __always_inline void fill_without_file(struct wire_mapping *mapping, cons
 	if (!reader->mapping.ops || (__u64)BPF_CORE_READ(mm, context.vdso) != mapping->begin)
 		return;
 	mapping->device = WIRE_VDSO;
-	mapping->offset = name_of_vdso((__u64)BPF_CORE_READ(mm, context.vdso_image));
+	mapping->offset = name_of_vdso(vdso_of(mm));
 }
 
 static __always_inline void fill_from_file(struct wire_mapping *mapping, struct mapping_file *file,
@@ -129,7 +129,7 @@ static __always_inline void fill_mapping(struct mapping_look *look)
 		fill_without_file(mapping, &look->reader);
 		return;
 	}
-	mapping->offset = read->page_offset * WIRE_PAGE_BYTES;
+	mapping->offset = read->page_offset * PAGE_BYTES;
 	fill_from_file(mapping, &look->file, read->file);
 }
 
@@ -207,7 +207,7 @@ static __always_inline void take_mapping(struct code_list *list, struct task_str
 static __always_inline __u64 exec_pages_of(const struct mapping_read *mapping)
 {
 	return (mapping->flags & (VM_EXEC | VM_WRITE | VM_STACK)) == VM_EXEC
-		       ? (mapping->end - mapping->begin) / WIRE_PAGE_BYTES
+		       ? (mapping->end - mapping->begin) / PAGE_BYTES
 		       : 0;
 }
 

@@ -83,7 +83,7 @@ static __noinline bool is_forking(struct mm_struct *mm, __u64 known)
 	/* Registers lie at the same place of every kernel stack. */
 	regs = (struct pt_regs *)((__u64)BPF_CORE_READ(owner, stack) + address_of_regs(current) -
 				  (__u64)BPF_CORE_READ(current, stack));
-	syscall = BPF_CORE_READ(regs, orig_ax);
+	syscall = call_number_at(regs);
 	if (!is_fork_call(syscall))
 		return false;
 	return (__u32)BPF_CORE_READ(mm, mm_lock_seq.sequence) == (__u32)known;

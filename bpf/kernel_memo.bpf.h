@@ -20,7 +20,7 @@ struct kernel_memo {
 	__u64 id;    /* that it came to; 0: there is none */
 	__u64 bytes; /* of the stack */
 	__u32 count; /* words that it read */
-	__u32 reserved;
+	__u32 frame; /* that it began with, see is_switched_out_in */
 	__u64 values[KERNEL_MEMO_WORDS];
 	__u16 offsets[KERNEL_MEMO_WORDS]; /* from where the thread was switched out */
 };
@@ -86,7 +86,7 @@ static __always_inline bool reads_kernel_alike(const struct kernel_memo *memo, _
 			break;
 		offset = memo->offsets[i];
 		word = *(const volatile __u64 *)bpf_rdonly_cast((const void *)(begin + (offset & ~7ULL)), 0);
-		differences |= (offset & IS_PLACE ? word - begin : word) ^ memo->values[i];
+		differences |= (offset & IS_PLACE ? word - begin : PLAIN_KERNEL_WORD(word)) ^ memo->values[i];
 	}
 	return !differences;
 }
@@ -94,10 +94,11 @@ static __always_inline bool reads_kernel_alike(const struct kernel_memo *memo, _
 /* The id of the stack of `task`, which is off the CPU, if it is one that was walked here before; else 0. */
 static __always_inline __u64 remembered_kernel_stack(struct task_struct *task)
 {
-	__u64 begin = task->thread.sp, bytes = address_of_regs(task) - begin;
+	__u64 begin = switched_out_sp(task), bytes = address_of_regs(task) - begin;
 	const struct kernel_memo *memo = kernel_memo_of(task, bytes);
 
-	if (!memo || !memo->id || memo->bytes != bytes || !reads_kernel_alike(memo, begin))
+	if (!memo || !memo->id || memo->bytes != bytes || !is_switched_out_in(task, memo->frame) ||
+	    !reads_kernel_alike(memo, begin))
 		return 0;
 	return is_sent(memo->id, false) ? memo->id : 0;
 }

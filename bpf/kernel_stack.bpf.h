@@ -115,13 +115,13 @@ static __always_inline void end_kernel_walks(void)
  * wrong again: no more walks. */
 static __always_inline bool is_proven(struct walk_memory *memory, struct task_struct *task, bool is_new)
 {
-	if (!memory->walk.is_guessed && !orc_config.checks_all && !is_new)
+	if (!memory->walk.is_guessed && !walk_config.checks_all && !is_new)
 		return true;
 	if (agrees_with_helper(task, memory))
 		return true;
 	if (memory->walk.is_guessed)
 		return false;
-	if (memory->walk.left_text && !orc_config.checks_all) {
+	if (memory->walk.left_text && !walk_config.checks_all) {
 		forget_rows_of_walk();
 		return false;
 	}
@@ -218,7 +218,7 @@ static __always_inline __u64 remembered_or_walked_id(struct task_struct *task)
 {
 	__u64 remembered = may_walk_kernel() ? remembered_kernel_stack(task) : 0, walked;
 
-	if (remembered && !orc_config.checks_all) {
+	if (remembered && !walk_config.checks_all) {
 		count_own_ns(WIRE_COUNT_KERNEL_WALKED, 0);
 		return remembered;
 	}
@@ -261,8 +261,8 @@ static __always_inline __u64 stack_of_wait(void *ctx, struct task_struct *task, 
 		id = config.keeps_stacks ? take_kept_stack(task) : 0;
 		return id ?: kernel_stack_id(ctx, task, STACK_OF_CONTEXT);
 	}
-	id = orc_config.rows ? walked_stack_id(task) : 0;
-	if (orc_config.rows && !id)
+	id = walk_config.enabled ? walked_stack_id(task) : 0;
+	if (walk_config.enabled && !id)
 		count_own_ns(WIRE_COUNT_KERNEL_NOT_WALKED, 0);
 	return id ?: kernel_stack_id(ctx, task, STACK_OF_TASK);
 }

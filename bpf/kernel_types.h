@@ -2,7 +2,7 @@
 /*
  * The kernel's types, cut down to the fields that the programs read. CO-RE finds the real offsets when the
  * programs are loaded, so the build needs no BTF of the machine it runs on. Names after ___ are variants of
- * older kernels.
+ * older kernels. What differs between machines is in a header for each.
  */
 #ifndef OFFCPU_BPF_KERNEL_TYPES_H_
 #define OFFCPU_BPF_KERNEL_TYPES_H_
@@ -73,23 +73,6 @@ struct list_head {
 	struct list_head *next;
 };
 
-struct module_memory { /* since 6.4 */
-	void *base;
-	unsigned int size;
-};
-
-struct mod_arch_specific {
-	unsigned int num_orcs;
-	int *orc_unwind_ip;
-	void *orc_unwind;
-};
-
-struct module {
-	struct list_head list;
-	struct module_memory mem[1]; /* the first is its text */
-	struct mod_arch_specific arch;
-};
-
 struct sched_info {
 	unsigned long pcount;
 	unsigned long long run_delay;
@@ -126,11 +109,13 @@ struct rw_semaphore {
 	atomic64_t owner; /* who holds it for writing, with flags in the lowest bits */
 };
 
-typedef struct {
-	void *vdso; /* where it is mapped */
-	const struct vdso_image *vdso_image;
-	atomic64_t tlb_gen; /* x86: grows with each flush */
-} mm_context_t;
+#if defined(__TARGET_ARCH_x86)
+#include "kernel_types_x86.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "kernel_types_arm64.h"
+#else
+#error "for which machine? -D__TARGET_ARCH_x86 or -D__TARGET_ARCH_arm64"
+#endif
 
 struct maple_tree {
 	void *ma_root;
@@ -246,10 +231,6 @@ struct cred {
 	kuid_t euid;
 };
 
-struct thread_info {
-	unsigned int status; /* TS_COMPAT */
-};
-
 struct kernfs_node {
 	__u64 id;
 };
@@ -260,10 +241,6 @@ struct cgroup {
 
 struct css_set {
 	struct cgroup *dfl_cgrp; /* of the hierarchy of version 2 */
-};
-
-struct thread_struct {
-	unsigned long sp; /* of the kernel, where it was switched out */
 };
 
 struct task_struct {
@@ -297,13 +274,6 @@ struct task_struct___throttled {
 	bool throttled; /* from 6.18 on */
 };
 
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax, ip;
-	unsigned short cs; /* the lower bits, where a kernel has more */
-	unsigned long flags, sp;
-};
-
 struct seq_file;
 
 struct bpf_iter_meta {
@@ -320,8 +290,12 @@ struct bpf_iter__task {
 /* What a program of a perf event is given, as in the kernel's interface: the registers where the event fired.
  */
 struct bpf_perf_event_data {
+#if defined(__TARGET_ARCH_x86)
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip, cs, flags, sp, ss;
+#else
+	unsigned long regs[31], sp, pc, pstate;
+#endif
 	__u64 sample_period;
 };
 

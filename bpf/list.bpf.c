@@ -272,7 +272,7 @@ static __always_inline void fill_stacks(struct thread_record *record, struct tas
 	record->head.in_syscall = is_in_syscall(regs);
 	record->head.is_32_bit = is_32_bit(regs);
 	record->head.has_user = 1;
-	find_stack(task, reader, record->head.registers[7], &stack);
+	find_stack(task, reader, record->head.registers[WIRE_REGISTER_SP], &stack);
 	record->head.stack_begin = stack.begin;
 	record->head.stack_end = stack.end;
 }

@@ -5,7 +5,6 @@
  */
 #include "lifecycle.bpf.c"
 #include "list.bpf.c"
-#include "orc.bpf.c"
 #include "request_cost.bpf.c"
 #include "sample.bpf.c"
 #include "switch.bpf.c"

@@ -14,10 +14,7 @@
 #ifndef OFFCPU_BPF_ORC_BPF_H_
 #define OFFCPU_BPF_ORC_BPF_H_
 
-#include "config.bpf.h"
-#include "sent.bpf.h"
-
-const volatile struct wire_orc_config orc_config SEC(".rodata.orc") = {};
+#include "kernel_frames.bpf.h"
 
 #define ORC_PLACES 16384
 #define ORC_SEARCH_STEPS 24 /* for up to 2^24 rows */
@@ -172,7 +169,7 @@ __noinline __u64 search_orc(__u64 address, __u64 addresses, __u64 entries, __u32
 	if (search.failed || search.high - search.low != 1 ||
 	    bpf_probe_read_kernel(&entry, sizeof(entry), (void *)(entries + sizeof(entry) * search.low)))
 		return 0;
-	return orc_word(address - orc_config.text.begin, &entry);
+	return orc_word(address - walk_config.text.begin, &entry);
 }
 
 struct module_search {
@@ -189,7 +186,7 @@ static long search_module(__u32 index, struct module_search *search)
 	struct module *module;
 	__u64 begin;
 
-	if ((__u64)search->next == orc_config.modules || !search->next)
+	if ((__u64)search->next == walk_config.modules || !search->next)
 		return 1;
 	module = (void *)search->next - bpf_core_field_offset(struct module, list);
 	begin = (__u64)BPF_CORE_READ(module, mem[0].base);
@@ -209,9 +206,9 @@ __noinline __u64 search_orc_of_modules(__u64 address)
 {
 	struct module_search search = {.address = address};
 
-	if (!orc_config.modules || !bpf_core_field_exists(struct module, arch.num_orcs) ||
+	if (!walk_config.modules || !bpf_core_field_exists(struct module, arch.num_orcs) ||
 	    !bpf_core_field_exists(struct module, mem) ||
-	    bpf_probe_read_kernel(&search.next, sizeof(search.next), (void *)orc_config.modules))
+	    bpf_probe_read_kernel(&search.next, sizeof(search.next), (void *)walk_config.modules))
 		return 0;
 	bpf_loop(ORC_MODULES, search_module, &search, 0);
 	if (!search.rows)
@@ -225,11 +222,11 @@ static __always_inline __u64 find_orc_row(__u64 address)
 {
 	__u64 word;
 
-	if (lies_in(address, &orc_config.text))
-		word = search_orc(address, orc_config.addresses, orc_config.entries, orc_config.rows);
+	if (lies_in(address, &walk_config.text))
+		word = search_orc(address, walk_config.addresses, walk_config.entries, walk_config.rows);
 	else
 		word = search_orc_of_modules(address);
-	return word ?: pack_orc_row(address - orc_config.text.begin, 0, 0, 0, 0, ORC_TYPE_NONE, 0);
+	return word ?: pack_orc_row(address - walk_config.text.begin, 0, 0, 0, 0, ORC_TYPE_NONE, 0);
 }
 
 static __always_inline __u32 orc_place(__u64 address)
@@ -240,7 +237,7 @@ static __always_inline __u32 orc_place(__u64 address)
 /* Likewise, from those that are known; 0: the address is none of code. */
 static __always_inline __u64 orc_row(__u64 address)
 {
-	__u64 offset = address - orc_config.text.begin, word;
+	__u64 offset = address - walk_config.text.begin, word;
 	__u32 key = orc_place(address);
 	__u64 *place = bpf_map_lookup_elem(&orc_rows, &key);
 

@@ -74,8 +74,8 @@ int sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	count_ns(WIRE_COUNT_SAMPLE, ctx->sample_period);
 	count_missed();
-	take_sample(ctx, task, ctx->cs & CS_PRIVILEGE,
-		    ctx->ip - config.entry_begin < config.entry_end - config.entry_begin);
+	take_sample(ctx, task, was_in_user_mode(ctx),
+		    sampled_pc(ctx) - config.entry_begin < config.entry_end - config.entry_begin);
 	return 0;
 }
 

@@ -166,8 +166,8 @@ static __always_inline void note_walked(struct task_struct *task, struct task_st
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	state->walked.cookie = 0;
-	state->walked.pc = regs->ip;
-	state->walked.sp = regs->sp;
+	state->walked.pc = user_pc(regs);
+	state->walked.sp = user_sp(regs);
 	state->walked.user_stack = user_stack;
 }
 

@@ -21,6 +21,7 @@ struct user_memo {
 	__u64 id; /* that it came to; 0: the memo is being made */
 	__u64 code_hash;
 	__u64 pc, sp, fp; /* where it began */
+	__u64 ra;	  /* likewise; 0 on machines whose calls push it */
 	__u64 begin;	  /* of what it may read of the stack, at `sp` or below */
 	__u32 uses_fp;	  /* whether `fp` mattered */
 	__u32 count;	  /* words that it read */
@@ -50,13 +51,15 @@ static __always_inline struct user_memo *memo_of(__u64 code_hash, __u64 pc, __u6
 }
 
 static __always_inline void begin_memo(struct user_memo *memo, __u64 code_hash, __u64 pc, __u64 sp, __u64 fp,
-				       __u64 begin)
+				       __u64 ra, __u64 begin)
 {
 	memo->id = 0;
 	memo->code_hash = code_hash;
 	memo->pc = pc;
 	memo->sp = sp;
 	memo->fp = fp;
+	if (!CALLS_PUSH)
+		memo->ra = ra;
 	memo->begin = begin;
 	memo->uses_fp = memo->count = memo->bytes = memo->mappings = 0;
 	begin_made_code(&memo->made);
@@ -95,10 +98,10 @@ static __always_inline void end_memo(struct user_memo *memo, __u64 id)
 
 /* Does the walk begin where this one did? */
 static __always_inline bool begins_alike(const struct user_memo *memo, __u64 code_hash, __u64 pc, __u64 sp,
-					 __u64 fp, __u64 begin)
+					 __u64 fp, __u64 ra, __u64 begin)
 {
 	return memo->id && memo->sp == sp && memo->pc == pc && memo->code_hash == code_hash &&
-	       memo->begin == begin && (memo->fp == fp || !memo->uses_fp);
+	       memo->begin == begin && (memo->fp == fp || !memo->uses_fp) && (CALLS_PUSH || memo->ra == ra);
 }
 
 /* Are the words that it read, of which `words` are a copy, the same? */

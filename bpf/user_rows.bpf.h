@@ -71,16 +71,23 @@ static __always_inline enum wire_row_fp row_fp(__u64 row)
 
 static __always_inline __s64 row_cfa_offset(__u64 row)
 {
-	return ((__s64)(row << (64 - WIRE_ROW_OFFSET_BITS - WIRE_ROW_CFA_SHIFT)) >>
-		(64 - WIRE_ROW_OFFSET_BITS)) *
+	return ((__s64)(row << (64 - WIRE_ROW_CFA_BITS - WIRE_ROW_CFA_SHIFT)) >> (64 - WIRE_ROW_CFA_BITS)) *
 	       8;
 }
 
 static __always_inline __s64 row_fp_offset(__u64 row)
 {
-	return ((__s64)(row << (64 - WIRE_ROW_OFFSET_BITS - WIRE_ROW_FP_SHIFT)) >>
-		(64 - WIRE_ROW_OFFSET_BITS)) *
-	       8;
+	return ((__s64)(row << (64 - WIRE_ROW_FP_BITS - WIRE_ROW_FP_SHIFT)) >> (64 - WIRE_ROW_FP_BITS)) * 8;
+}
+
+/* 0: it is in its register. */
+static __always_inline __s64 row_ra_offset(__u64 row)
+{
+#if WIRE_ROW_RA_BITS
+	return ((__s64)(row << (64 - WIRE_ROW_RA_BITS - WIRE_ROW_RA_SHIFT)) >> (64 - WIRE_ROW_RA_BITS)) * 8;
+#else
+	return -8;
+#endif
 }
 
 /* How many words below the frame pointer the stack's name has one; 0: it has none. */

@@ -28,10 +28,6 @@
 /* Below the return address: what functions have saved of the registers of their callers. */
 #define SAVED_BYTES 64
 #define KEPT_SP_BELOW_CFA 24 /* behind the return address and the caller's frame pointer */
-/* Where the struct ucontext of the kernel has the interrupted thread's registers. */
-#define CONTEXT_FP 120
-#define CONTEXT_SP 160
-#define CONTEXT_PC 168
 
 struct user_walk {
 	__u64 words[MEMO_BYTES / 8]; /* WINDOW_WORDS while it walks */
@@ -42,6 +38,7 @@ struct user_walk {
 	__u64 pc, sp;
 	__u64 fp;	       /* the frame pointer, if it is in the register still */
 	__u64 fp_at;	       /* else where it was saved */
+	__u64 ra;	       /* of the leaf, the register that calls leave the return address in */
 	struct wire_hash hash; /* of the frames */
 	__u64 elsewhere; /* the stack pointer on another stack, which a signal has interrupted; 0: none */
 	__u32 failure;	 /* wire_counter_id; 0: none yet */
@@ -141,6 +138,31 @@ static __always_inline __u64 kept_sp(struct user_walk *walk, struct user_memo *m
 	return sp;
 }
 
+/* Is the return address still where the call has left it? */
+static __always_inline bool keeps_ra(__u64 row)
+{
+	return !CALLS_PUSH && !row_ra_offset(row);
+}
+
+/* In its register only where no call has been made since: in the leaf. */
+static __always_inline __u64 return_address(struct user_walk *walk, struct user_memo *memo, __u64 row,
+					    __u64 cfa)
+{
+	if (!keeps_ra(row))
+		return PLAIN_USER_ADDRESS(user_word(walk, memo, cfa + row_ra_offset(row)));
+	if (!walk->is_leaf)
+		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
+	return PLAIN_USER_ADDRESS(walk->ra);
+}
+
+/* The caller's frame lies above this one, or begins where it does if that is a leaf without a frame. */
+static __always_inline bool is_caller_above(const struct user_walk *walk, __u64 row, __u64 cfa)
+{
+	if (keeps_ra(row) && walk->is_leaf && cfa == walk->sp)
+		return true;
+	return cfa > walk->sp;
+}
+
 /* From a frame to its caller. */
 static __always_inline void step_user(struct user_walk *walk, struct user_memo *memo, __u64 row)
 {
@@ -156,11 +178,11 @@ static __always_inline void step_user(struct user_walk *walk, struct user_memo *
 		walk->is_complete = 1;
 		return;
 	}
-	if ((by_fp && !walk->knows_fp) || cfa <= walk->sp) {
+	if ((by_fp && !walk->knows_fp) || !is_caller_above(walk, row, cfa)) {
 		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
 		return;
 	}
-	walk->pc = user_word(walk, memo, cfa - 8);
+	walk->pc = return_address(walk, memo, row, cfa);
 	if (row_fp(row) == WIRE_FP_AT_CFA) {
 		walk->fp_at = cfa + row_fp_offset(row);
 		walk->knows_fp = 1;
@@ -181,6 +203,8 @@ static __always_inline void step_to_interrupted(struct user_walk *walk, struct u
 	walk->fp = user_word(walk, memo, context + CONTEXT_FP);
 	walk->sp = user_word(walk, memo, context + CONTEXT_SP);
 	walk->pc = user_word(walk, memo, context + CONTEXT_PC);
+	if (!CALLS_PUSH)
+		walk->ra = user_word(walk, memo, context + CONTEXT_RA);
 	walk->fp_at = 0;
 	walk->is_leaf = walk->knows_fp = 1;
 	if (!walk->pc || walk->sp & 7)
@@ -292,9 +316,11 @@ static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task
 	walk->frames = 0;
 	if (walk->needs_check)
 		begin_check(&walk->check, task, walk->code_hash, sequence);
-	walk->pc = regs->ip;
-	walk->sp = regs->sp;
-	walk->fp = regs->bp;
+	walk->pc = user_pc(regs);
+	walk->sp = user_sp(regs);
+	walk->fp = user_fp(regs);
+	if (!CALLS_PUSH)
+		walk->ra = user_ra(regs);
 	if (walk->sp & 7) /* the window begins there: words would be halves of two */
 		return WIRE_COUNT_USER_WALK_NO_MEMORY;
 	if (!is_in_stack(&state->stack, walk->sp) || state->stack.sequence != sequence)
@@ -358,7 +384,7 @@ __noinline int memo_is_as_known(struct user_walk *walk, const struct user_memo *
 /* The id of the stack, if this memo is of the walk, whose first window has been copied; else 0. */
 static __always_inline __u64 remembered_stack(struct user_walk *walk, const struct user_memo *memo)
 {
-	if (!begins_alike(memo, walk->code_hash, walk->pc, walk->sp, walk->fp, walk->stack_begin) ||
+	if (!begins_alike(memo, walk->code_hash, walk->pc, walk->sp, walk->fp, walk->ra, walk->stack_begin) ||
 	    !copy_more(walk, memo->bytes))
 		return 0;
 	if (!reads_alike(memo, walk->words))
@@ -386,7 +412,7 @@ static __always_inline __u32 walk_to_end(struct user_walk *walk, struct user_mem
 {
 	struct walk_context context = {.walk = walk, .memo = memo};
 
-	begin_memo(memo, walk->code_hash, walk->pc, walk->sp, walk->fp, walk->stack_begin);
+	begin_memo(memo, walk->code_hash, walk->pc, walk->sp, walk->fp, walk->ra, walk->stack_begin);
 	walk->rows_begin = wire_user_rows_begin(hash_key(), walk->code_hash);
 	walk->hash = wire_user_stack_begin(hash_key(), walk->code_hash);
 	walk->fp_at = walk->elsewhere = 0;

@@ -26,15 +26,25 @@ typedef __s32 int32_t;
 
 #define WIRE_COMM_BYTES 16
 #define WIRE_KERNEL_FRAMES 127
-#define WIRE_REGISTERS 17	 /* DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
-#define WIRE_32_BIT_CALL 0x10000 /* beside the number of a system call of i386, which is below */
-#define WIRE_PAGE_BYTES 4096
+/* Registers of the machine that the programs are compiled for, which the C++ side is, too. In the order of
+ * DWARF: rax rdx rcx rbx rsi rdi rbp rsp r8 to r15 rip; x0 to x30 sp pc. */
+#if defined(__TARGET_ARCH_arm64) || (defined(__aarch64__) && !defined(__TARGET_ARCH_x86))
+#define WIRE_REGISTERS 33
+#define WIRE_REGISTER_SP 31
+#define WIRE_REGISTER_PC 32
+#define WIRE_RED_ZONE_BYTES 0
+#else
+#define WIRE_REGISTERS 17
+#define WIRE_REGISTER_SP 7
+#define WIRE_REGISTER_PC 16
+#define WIRE_RED_ZONE_BYTES 128 /* what a function that calls nobody may use below its stack pointer */
+#endif
+#define WIRE_32_BIT_CALL 0x10000	/* beside the number of a 32-bit system call, which is below */
+#define WIRE_PAGE_BYTES 4096		/* a page has as many, or a power of 2 of them */
 #define WIRE_CODE_BYTES 128		/* of a function of the kernel: see kernel_code.bpf.c */
 #define WIRE_STACK_MIN_BYTES 4096	/* of a thread's first captures where the budget is tight */
 #define WIRE_STACK_GENEROUS_BYTES 16384 /* of the others */
 #define WIRE_STACK_MAX_BYTES 65536
-/* What the ABI lets a function of x86-64 that calls nobody use below its stack pointer. */
-#define WIRE_RED_ZONE_BYTES 128
 #define WIRE_PIECES 4 /* of a stack, beside what is copied from the stack pointer upwards */
 #define WIRE_PIECE_BYTES 4096
 #define WIRE_COPY_MAX_BYTES (WIRE_STACK_MAX_BYTES + WIRE_RED_ZONE_BYTES + WIRE_PIECES * WIRE_PIECE_BYTES)
@@ -82,6 +92,7 @@ WIRE_ENUM(wire_no_user){
 	WIRE_NO_USER_NOT_ASKED, /* of a waker: the thread that it woke is not recorded, or waited too short */
 	WIRE_NO_USER_SWITCHED_OFF,     /* captures have cost its process too much time */
 	WIRE_NO_USER_NOT_SEEN_LEAVING, /* its stack would have been found then */
+	WIRE_NO_USER_32_BIT,	       /* it runs code of AArch32, which is not walked */
 };
 
 /* What lies above the bytes of a stack that were copied. */
@@ -233,18 +244,20 @@ struct wire_capture {
 	uint64_t registers[WIRE_REGISTERS];
 	uint32_t above;		 /* wire_above */
 	uint16_t red_zone_bytes; /* of `stack_bytes`: they lie below the stack pointer */
-	uint8_t in_syscall;	 /* rcx and r11 hold the system call's rip and rflags */
-	uint8_t is_32_bit;	 /* the thread runs code of i386 */
+	uint8_t in_syscall;	 /* x86-64: rcx and r11 hold the system call's rip and rflags */
+	uint8_t is_32_bit;	 /* the thread runs code of i386, or of AArch32 */
 	struct wire_piece
 		pieces[WIRE_PIECES]; /* their bytes follow behind the stack's, one after the other */
 };
-WIRE_ASSERT(sizeof(struct wire_capture) == 288);
+WIRE_ASSERT(sizeof(struct wire_capture) == 152 + 8 * WIRE_REGISTERS);
 
 /*
  * Unwind rows that the BPF programs walk user stacks by, each for one address of one version of the code: see
- * user_walk.bpf.h. Its word has, from the lowest bit on: 2 bits wire_row_cfa, 2 bits wire_row_fp, 24 bits of
- * the CFA's offset from its register and 24 bits of where the caller's frame pointer is from the CFA, both
- * signed and in words of 8 bytes; and the highest bit is set. The return address is below the CFA.
+ * user_walk.bpf.h. Its word has, from the lowest bit on: 2 bits wire_row_cfa, 2 bits wire_row_fp, and
+ * offsets, all signed and in words of 8 bytes: the CFA's from its register, where the caller's frame pointer
+ * is from the CFA, and where the return address is from the CFA; and the highest bit is set. On x86-64 the
+ * return address is always the word below the CFA, and the offsets of the others have 24 bits. On AArch64
+ * they have 20, 16 and 12; and a return address at 0 is in its register.
  *
  * With WIRE_ROW_GUESS the frame pointer may hold anything. Where it cannot be one, the walk ends, and its
  * name has WIRE_CUT behind the addresses.
@@ -267,9 +280,18 @@ WIRE_ENUM(wire_row_fp){
 	WIRE_FP_AT_CFA,
 	WIRE_FP_LOST,
 };
+#if defined(__TARGET_ARCH_arm64) || (defined(__aarch64__) && !defined(__TARGET_ARCH_x86))
+#define WIRE_ROW_CFA_BITS 20
+#define WIRE_ROW_FP_BITS 16
+#define WIRE_ROW_RA_BITS 12
+#else
+#define WIRE_ROW_CFA_BITS 24
+#define WIRE_ROW_FP_BITS 24
+#define WIRE_ROW_RA_BITS 0
+#endif
 #define WIRE_ROW_CFA_SHIFT 4
-#define WIRE_ROW_FP_SHIFT 28
-#define WIRE_ROW_OFFSET_BITS 24
+#define WIRE_ROW_FP_SHIFT (WIRE_ROW_CFA_SHIFT + WIRE_ROW_CFA_BITS)
+#define WIRE_ROW_RA_SHIFT (WIRE_ROW_FP_SHIFT + WIRE_ROW_FP_BITS)
 #define WIRE_ROW_SHOWN_SHIFT 52 /* of the first of WIRE_SHOWN_WORDS */
 #define WIRE_ROW_SHOWN_BITS 4
 #define WIRE_SHOWN_WORDS 2
@@ -446,7 +468,7 @@ struct wire_thread {
 	char comm[WIRE_COMM_BYTES];
 	/* uint64_t frames[count], leaf first */
 };
-WIRE_ASSERT(sizeof(struct wire_thread) == 320);
+WIRE_ASSERT(sizeof(struct wire_thread) == 184 + 8 * WIRE_REGISTERS);
 
 struct wire_counter {
 	uint64_t count;
@@ -507,9 +529,11 @@ struct wire_config {
 	uint32_t per_thread;			       /* and what is of different threads */
 	uint32_t has_stamps;			       /* there is an array of them, see stamp.bpf.h */
 	uint32_t user_salt;			       /* see users.bpf.h */
-	uint32_t sum_ns; /* and what is in different stretches of time; 0: seconds */
+	uint32_t sum_ns;     /* and what is in different stretches of time; 0: seconds */
+	uint32_t page_bytes; /* of the kernel, where that is not the same on all */
+	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_config) == 184);
+WIRE_ASSERT(sizeof(struct wire_config) == 192);
 
 #define WIRE_USERS 256 /* places for what is kept of users, a power of 2 */
 
@@ -571,23 +595,23 @@ struct wire_waker_config {
 };
 WIRE_ASSERT(sizeof(struct wire_waker_config) == 136);
 
-/* Likewise: the tables by which the kernel unwinds its stacks, see orc.bpf.h. */
-struct wire_orc_config {
+/* Likewise: what walks of kernel stacks need, see kernel_walk.bpf.h; `addresses`, `entries`, `modules` and
+ * `rows` are of tables, which x86-64 has, see orc.bpf.h. */
+struct wire_kernel_walk_config {
 	struct wire_range text;
 	struct wire_range sched_text; /* functions that the kernel's helper for stacks leaves out */
 	struct wire_range lock_text;  /* likewise */
 	uint64_t addresses;	      /* of .orc_unwind_ip */
 	uint64_t entries;	      /* of .orc_unwind */
-	uint64_t header;	      /* of .orc_header */
 	uint64_t modules;	/* of the list of modules, which have tables of their own; 0: there is none */
 	uint64_t ret_from_fork; /* where a new thread begins */
 	uint64_t trampolines[2]; /* of tracers of functions */
-	uint32_t rows;		 /* of both; 0: they are not known */
+	uint32_t rows;		 /* of both tables */
+	uint32_t enabled;	 /* 0: nothing is walked */
 	uint32_t checks_all;	 /* every walk is compared with the helper's: for tests */
 	uint32_t max_frames;	 /* that the helper tells of a stack */
-	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_orc_config) == 120);
+WIRE_ASSERT(sizeof(struct wire_kernel_walk_config) == 112);
 
 /* How the rows of these tables number registers. */
 struct wire_orc_registers {

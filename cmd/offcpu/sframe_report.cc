@@ -52,7 +52,7 @@ void CountFunctions(const Module& module, SFrameReport* report) {
 }
 
 void OpenTable(const Module& module, SFrameReport* report) {
-  absl::StatusOr<std::unique_ptr<SFrameTable>> table = SFrameTable::Open(module.sframe, module.code);
+  absl::StatusOr<std::unique_ptr<SFrameTable>> table = SFrameTable::Open(module.sframe, module.code, *module.machine);
   if (!table.ok()) {
     report->sframe = absl::IsUnimplemented(table.status()) ? "other" : "damaged";
     report->why = std::string(table.status().message());

@@ -39,7 +39,7 @@ absl::StatusOr<BpfObject> OpenVariant() {
                    .programs = ProgramsOf(skeleton->progs),
                    .config = &skeleton->rodata_config->config,
                    .waker_config = &skeleton->rodata_wakers->waker_config,
-                   .orc_config = &skeleton->rodata_orc->orc_config,
+                   .walk_config = &skeleton->rodata_walk->walk_config,
                    .control = &skeleton->bss->control};
 }
 

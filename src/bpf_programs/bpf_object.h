@@ -23,7 +23,7 @@ namespace offcpu {
   X(sched_switch) X(sched_exit) X(sched_waking) \
   X(sched_process_fork) X(sched_process_exec) X(sched_process_exit) X(sched_process_free) \
   X(sample) X(sample_nmi) X(list_tasks) X(describe_task) X(list_threads) X(list_accounts) \
-  X(read_orc_header) X(flush_sums) X(ask_for_nothing) X(learn_namespace)
+  X(flush_sums) X(ask_for_nothing) X(learn_namespace)
 // clang-format on
 
 #define OFFCPU_MEMBER(name) bpf_map* name = nullptr;
@@ -49,7 +49,7 @@ struct BpfObject {
   // Read-only once the object is loaded.
   wire_config* config = nullptr;
   wire_waker_config* waker_config = nullptr;
-  wire_orc_config* orc_config = nullptr;
+  wire_kernel_walk_config* walk_config = nullptr;
   // Once it is loaded, shared with the BPF programs.
   wire_control* control = nullptr;
 };

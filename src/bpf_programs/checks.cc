@@ -155,13 +155,15 @@ Check CheckKernelNames(const HostFacts& facts) {
 }
 
 // Where they are is a kernel symbol.
-void AddUnwindTables(const KernelFeatures& features, std::vector<Check>& checks) {
+void AddKernelWalks(const KernelFeatures& features, std::vector<Check>& checks) {
   if (features.ranges.schedule.begin == 0) return;
-  checks.push_back(
-      Feature({.name = "kernel's unwind tables",
-               .lost = "cheap kernel stacks: the kernel walks each of them, and each context switch costs more",
-               .advice = "Linux 6.4 or later, built with CONFIG_UNWINDER_ORC=y"},
-              features.orc));
+  const bool by_tables = &kHostMachine == &kX86_64;
+  checks.push_back(Feature({.name = by_tables ? "kernel's unwind tables" : "kernel's frame records",
+                            .lost = "cheap kernel stacks: the kernel walks each of them, and each context switch "
+                                    "costs more",
+                            .advice = by_tables ? "Linux 6.4 or later, built with CONFIG_UNWINDER_ORC=y"
+                                                : "a kernel built with CONFIG_KALLSYMS_ALL=y"},
+                           features.kernel_walk));
 }
 
 Check CheckCgroups(const std::string& mount) {
@@ -193,7 +195,7 @@ std::vector<Check> CheckHost(const HostFacts& facts) {
     checks.push_back(CheckLoad(facts.load));
     AddFeatures(*facts.features, checks);
     checks.push_back(CheckKernelNames(facts));
-    AddUnwindTables(*facts.features, checks);
+    AddKernelWalks(*facts.features, checks);
   }
   checks.push_back(CheckCgroups(facts.cgroup_mount));
   return checks;

@@ -35,7 +35,7 @@ IntervalEvent IntervalOf(const wire_interval& head) {
           .missing = head.cookie != 0 || head.user_stack != 0 ? NoUserStack::kNone : MissingOf(head.no_user),
           .kernel_stack = head.kernel_stack,
           .kind = KindOf(head.kind),
-          .syscall = SystemCallOf(head.syscall),
+          .syscall = SystemCallOf(kHostMachine, head.syscall),
           .switches = head.switches,
           .end_ns = head.end_ns,
           .blocked_ns = head.blocked_ns,
@@ -97,7 +97,7 @@ std::optional<Event> DecodeSample(std::span<const std::byte> record) {
                      .missing = head.cookie != 0 ? NoUserStack::kNone : MissingOf(head.no_user),
                      .kernel_stack = head.kernel_stack,
                      .in_user = head.in_user != 0,
-                     .syscall = SystemCallOf(head.syscall),
+                     .syscall = SystemCallOf(kHostMachine, head.syscall),
                      .at_ns = head.at_ns,
                      .control_group = head.cgroup,
                      .comm = {head.comm, strnlen(head.comm, sizeof(head.comm))}};

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "process/identity.h"
-#include "process/registers.h"
+#include "process/machine.h"
 #include "process/stack_piece.h"
 #include "profile/profile.h"
 
@@ -123,8 +123,8 @@ struct CaptureEvent {
   std::vector<StackPiece> pieces;
 
   size_t bytes_from_sp() const { return stack.size() - red_zone_bytes; }
-  uint64_t stack_begin() const { return registers.sp() - red_zone_bytes; }
-  uint64_t stack_end() const { return registers.sp() + bytes_from_sp(); }
+  uint64_t stack_begin() const { return kHostMachine.SpOf(registers) - red_zone_bytes; }
+  uint64_t stack_end() const { return kHostMachine.SpOf(registers) + bytes_from_sp(); }
   size_t bytes() const {
     size_t sum = stack.size();
     for (const StackPiece& piece : pieces) sum += piece.bytes.size();

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -17,6 +18,8 @@
 
 #include "absl/status/status.h"
 #include "bpf_programs/kernel_code.h"
+#include "bpf_programs/orc_format.h"
+#include "process/machine.h"
 
 namespace offcpu {
 namespace {
@@ -128,6 +131,24 @@ bool ReadsOfUserMemoryAreSafe(const KernelRanges& ranges) {
   return Calls(*code, ranges.nofault_copy.begin, ranges.uaccess_check);
 }
 
+// The form of the unwind tables.
+std::optional<wire_orc_registers> OrcRegisters(const KernelRanges& ranges) {
+  const absl::StatusOr<std::vector<uint8_t>> header = ReadKernelCode(ranges.walk.orc.header.begin);
+  uint32_t hash = 0;
+  if (!header.ok() || header->size() < sizeof(hash)) return std::nullopt;
+  std::memcpy(&hash, header->data(), sizeof(hash));
+  return OrcRegistersOf(hash);
+}
+
+// Is it known how the kernel's frames follow one another?
+bool KnowsFrames(const btf* types, KernelFeatures* features) {
+  if (&kHostMachine == &kAArch64) return true;
+  if (!HasMember(types, "orc_entry", "signal")) return false;
+  const std::optional<wire_orc_registers> registers = OrcRegisters(features->ranges);
+  if (registers.has_value()) features->orc_registers = *registers;
+  return registers.has_value();
+}
+
 // For tests: as a kernel before 6.16 would be recorded on.
 bool ActsAsOld() { return std::getenv("OFFCPU_AS_OLD_KERNEL") != nullptr; }
 
@@ -168,9 +189,9 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   features.task_work_arguments = ActsAsOld() ? 0 : TaskWorkArguments(types.get());
   features.mm_tree = HasMmTree(types.get());
   features.real_time = IsRealTime();
-  features.ranges = FindKernelRanges(ReadKallsyms());
+  features.ranges = FindKernelRanges(kHostMachine, ReadKallsyms());
   features.can_read_user = ReadsOfUserMemoryAreSafe(features.ranges);
-  features.orc = HasMember(types.get(), "orc_entry", "signal") && features.ranges.orc.can_walk();
+  features.kernel_walk = features.ranges.walk.can_walk(kHostMachine) && KnowsFrames(types.get(), &features);
   return features;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "bpf/wire.h"
 #include "bpf_programs/kernel_ranges.h"
 
 namespace offcpu {
@@ -18,7 +19,10 @@ struct KernelFeatures {
   bool mm_tree = false;         // the tree of a process's mappings, in a form that is known: 6.1 and later
   bool can_read_user = false;   // false where such a read can deadlock the machine: 5.19 to 6.3, unless it was mended
   KernelRanges ranges;
-  bool orc = false;  // unwind tables by which stacks can be walked, if their form is known: x86-64, 6.4 and later
+  // BPF programs can walk the kernel's stacks: on x86-64 by its unwind tables, if their form is known (6.4 and later),
+  // on AArch64 by frame records.
+  bool kernel_walk = false;
+  wire_orc_registers orc_registers = {};  // of that form
 
   // On a real-time kernel a thread queues task work. One of higher priority may be ahead of it, back in user mode
   // already.

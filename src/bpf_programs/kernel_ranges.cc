@@ -70,6 +70,21 @@ AddressRange RangeOfInterruptStubs(const std::vector<Symbol>& symbols) {
   return range;
 }
 
+// What is entered for interrupts on the machine. AArch64 enters by one stub for all, which goes on to this function.
+std::array<AddressRange, 4> InterruptsOf(const Machine& machine, const std::vector<Symbol>& symbols) {
+  if (&machine == &kAArch64) return {RangeOf(symbols, "do_interrupt_handler")};
+  return {RangeOfInterruptStubs(symbols), RangeOf(symbols, "common_interrupt"), RangeOf(symbols, "fred_extint"),
+          RangeOf(symbols, "asm_exc_xen_hypervisor_callback")};
+}
+
+// Kernels have it under one of two names.
+uint64_t TrampolineOfProbes(const std::vector<Symbol>& symbols) {
+  const uint64_t trampoline = RangeOf(symbols, "arch_rethook_trampoline").begin;
+  return trampoline != 0 ? trampoline : RangeOf(symbols, "__kretprobe_trampoline").begin;
+}
+
+bool IsThere(const AddressRange& range) { return range.begin != 0 && range.begin < range.end; }
+
 // Between two marks.
 AddressRange Between(const std::vector<Symbol>& symbols, std::string_view begin, std::string_view end) {
   return {.begin = RangeOf(symbols, begin).begin, .end = RangeOf(symbols, end).begin};
@@ -78,14 +93,17 @@ AddressRange Between(const std::vector<Symbol>& symbols, std::string_view begin,
 }  // namespace
 
 bool OrcRanges::can_walk() const {
-  const auto is_there = [](const AddressRange& range) { return range.begin != 0 && range.begin < range.end; };
-  constexpr uint64_t kMostText = uint64_t{1} << 31;  // that a row as the BPF programs keep it can say
-  return is_there(text) && text.end - text.begin <= kMostText && is_there(sched_text) && is_there(lock_text) &&
-         is_there(header) && is_there(addresses) && is_there(entries) && ret_from_fork != 0 &&
+  return IsThere(header) && IsThere(addresses) && IsThere(entries) &&
          (entries.end - entries.begin) / 6 == (addresses.end - addresses.begin) / 4;
 }
 
-KernelRanges FindKernelRanges(std::string_view kallsyms) {
+bool KernelWalkRanges::can_walk(const Machine& machine) const {
+  constexpr uint64_t kMostText = uint64_t{1} << 31;  // that a row as the BPF programs keep it can say
+  if (!IsThere(text) || text.end - text.begin > kMostText || !IsThere(sched_text) || !IsThere(lock_text)) return false;
+  return ret_from_fork != 0 && (&machine == &kAArch64 || orc.can_walk());
+}
+
+KernelRanges FindKernelRanges(const Machine& machine, std::string_view kallsyms) {
   const std::vector<Symbol> symbols = ParseKallsyms(kallsyms);
   return {
       .schedule = RangeOf(symbols, "__schedule"),
@@ -94,20 +112,18 @@ KernelRanges FindKernelRanges(std::string_view kallsyms) {
       .nofault_copy = RangeOf(symbols, "copy_from_user_nofault"),
       .uaccess_check = RangeOf(symbols, "nmi_uaccess_okay").begin,
       .wakers = {.try_to_wake_up = RangeOf(symbols, "try_to_wake_up"),
-                 .interrupts = {RangeOfInterruptStubs(symbols), RangeOf(symbols, "common_interrupt"),
-                                RangeOf(symbols, "fred_extint"), RangeOf(symbols, "asm_exc_xen_hypervisor_callback")},
+                 .interrupts = InterruptsOf(machine, symbols),
                  .softirqs = {RangeOf(symbols, "__do_softirq"), RangeOf(symbols, "handle_softirqs")},
                  .backlog = RangeOf(symbols, "process_backlog")},
-      .orc = {.text = Between(symbols, "_stext", "_etext"),
-              .sched_text = Between(symbols, "__sched_text_start", "__sched_text_end"),
-              .lock_text = Between(symbols, "__lock_text_start", "__lock_text_end"),
-              .header = Between(symbols, "__start_orc_header", "__stop_orc_header"),
-              .addresses = Between(symbols, "__start_orc_unwind_ip", "__stop_orc_unwind_ip"),
-              .entries = Between(symbols, "__start_orc_unwind", "__stop_orc_unwind"),
-              .ret_from_fork = RangeOf(symbols, "ret_from_fork_asm").begin,
-              .modules = RangeOf(symbols, "modules").begin,
-              .trampolines = {RangeOf(symbols, "arch_rethook_trampoline").begin,
-                              RangeOf(symbols, "return_to_handler").begin}}};
+      .walk = {.text = Between(symbols, "_stext", "_etext"),
+               .sched_text = Between(symbols, "__sched_text_start", "__sched_text_end"),
+               .lock_text = Between(symbols, "__lock_text_start", "__lock_text_end"),
+               .ret_from_fork = RangeOf(symbols, &machine == &kAArch64 ? "ret_from_fork" : "ret_from_fork_asm").begin,
+               .trampolines = {TrampolineOfProbes(symbols), RangeOf(symbols, "return_to_handler").begin},
+               .orc = {.header = Between(symbols, "__start_orc_header", "__stop_orc_header"),
+                       .addresses = Between(symbols, "__start_orc_unwind_ip", "__stop_orc_unwind_ip"),
+                       .entries = Between(symbols, "__start_orc_unwind", "__stop_orc_unwind"),
+                       .modules = RangeOf(symbols, "modules").begin}}};
 }
 
 }  // namespace offcpu

@@ -30,7 +30,6 @@
 #include "bpf_programs/hidden_tasks.h"
 #include "bpf_programs/load_failure.h"
 #include "bpf_programs/mapped_array.h"
-#include "bpf_programs/orc_format.h"
 #include "bpf_programs/request_cost.h"
 #include "bpf_programs/sampling_events.h"
 #include "bpf_programs/settings.h"
@@ -158,15 +157,6 @@ struct Programs::Impl {
     auto run = BpfOptions<bpf_test_run_opts>();
     const int error = -bpf_prog_test_run_opts(bpf_program__fd(bpf.programs.learn_namespace), &run);
     return error == 0 && run.retval == 1 ? absl::OkStatus() : ErrnoStatus("cannot read the pid namespace", error);
-  }
-
-  // False: the kernel's unwind tables are in a form that is not known.
-  bool LearnOrcFormat() {
-    auto run = BpfOptions<bpf_test_run_opts>();
-    if (bpf_prog_test_run_opts(bpf_program__fd(bpf.programs.read_orc_header), &run) != 0) return false;
-    const std::optional<wire_orc_registers> registers = OrcRegistersOf(run.retval);
-    if (registers.has_value()) control->orc_registers = *registers;
-    return registers.has_value();
   }
 
   // Sends the sums of one CPU and returns how many stay; nothing: it cannot be done. The program may have interrupted
@@ -324,11 +314,7 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   auto impl = std::make_unique<Impl>(*std::move(object));
   absl::Status status = Configure(impl->bpf, config, features);
   if (status.ok()) status = impl->Load();
-  if (status.ok() && features.orc && !impl->LearnOrcFormat()) {
-    KernelFeatures others = features;
-    others.orc = false;
-    return Load(config, others);
-  }
+  if (status.ok()) impl->control->orc_registers = features.orc_registers;
   if (status.ok() && impl->bpf.config->sums != 0 && !impl->FlushSums(0).has_value()) {
     ProgramsConfig others = config;
     others.sums = false;

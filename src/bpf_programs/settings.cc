@@ -26,7 +26,9 @@
 namespace offcpu {
 namespace {
 
-uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30)); }
+uint32_t PageBytes() { return static_cast<uint32_t>(sysconf(_SC_PAGESIZE)); }
+
+uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(wanted, PageBytes(), 1u << 30)); }
 
 // Is the stamp of a thread enough to sample by? Where the wait's kind or its thread's control group decides what is
 // recorded, or where accounts and wakers need each wait, more has to be known.
@@ -70,6 +72,7 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.task_works_per_second = config.task_works_per_second;
   wire.own_tgid = static_cast<uint32_t>(getpid());
   wire.own_pids = ReadProcessContext().pids != PidNamespace::kHost;
+  wire.page_bytes = PageBytes();
   wire.command_tgid = static_cast<uint32_t>(config.command);
   wire.buffers = buffers;
   wire.mappings_per_second = config.mappings_per_second;
@@ -114,20 +117,19 @@ uint32_t MaxFrames() {
   return std::min<uint32_t>(frames, WIRE_KERNEL_FRAMES);
 }
 
-wire_orc_config WireOrcConfig(const OrcRanges& orc) {
-  return {.text = WireRange(orc.text),
-          .sched_text = WireRange(orc.sched_text),
-          .lock_text = WireRange(orc.lock_text),
-          .addresses = orc.addresses.begin,
-          .entries = orc.entries.begin,
-          .header = orc.header.begin,
-          .modules = orc.modules,
-          .ret_from_fork = orc.ret_from_fork,
-          .trampolines = {orc.trampolines[0], orc.trampolines[1]},
-          .rows = orc.rows(),
+wire_kernel_walk_config WireKernelWalkConfig(const KernelWalkRanges& walk) {
+  return {.text = WireRange(walk.text),
+          .sched_text = WireRange(walk.sched_text),
+          .lock_text = WireRange(walk.lock_text),
+          .addresses = walk.orc.addresses.begin,
+          .entries = walk.orc.entries.begin,
+          .modules = walk.orc.modules,
+          .ret_from_fork = walk.ret_from_fork,
+          .trampolines = {walk.trampolines[0], walk.trampolines[1]},
+          .rows = walk.orc.rows(),
+          .enabled = 1,
           .checks_all = 0,
-          .max_frames = MaxFrames(),
-          .reserved = 0};
+          .max_frames = MaxFrames()};
 }
 
 // As many as can be in use at one time: one where each CPU's thread returns to user mode, and one in an interrupt of
@@ -214,9 +216,9 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   *bpf.config = WireConfig(config, features, buffers);
   bpf.config->hash_key = *key;
   *bpf.waker_config = WireWakerConfig(config, features.ranges.wakers);
-  if (features.orc) *bpf.orc_config = WireOrcConfig(features.ranges.orc);
-  bpf.orc_config->checks_all = config.checks_kernel_walks ? 1 : 0;
-  bpf.config->keeps_stacks = features.orc && !bpf.config->ends_at_switch;
+  if (features.kernel_walk) *bpf.walk_config = WireKernelWalkConfig(features.ranges.walk);
+  bpf.walk_config->checks_all = config.checks_kernel_walks ? 1 : 0;
+  bpf.config->keeps_stacks = features.kernel_walk && !bpf.config->ends_at_switch;
   if (bpf.config->keeps_stacks != 0) bpf_map__set_max_entries(bpf.maps.kernel_memos, WIRE_KERNEL_MEMOS);
   bpf.config->proof_odds = config.proof_odds;
   bpf.config->walks_user = config.proof_odds != 0 && features.mm_tree && features.can_read_user;
@@ -241,7 +243,6 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   bpf_map__set_max_entries(bpf.maps.buffers, buffers);
   const BpfPrograms& programs = bpf.programs;
   bpf_program__set_autoload(programs.sched_exit, bpf.config->ends_at_switch == 0);
-  bpf_program__set_autoload(programs.read_orc_header, features.orc);
   bpf_program__set_autoload(programs.flush_sums, bpf.config->sums != 0);
   bpf_program__set_autoload(programs.ask_for_nothing, bpf.config->has_task_work != 0);
   bpf_program__set_autoload(programs.learn_namespace, bpf.config->own_pids != 0);

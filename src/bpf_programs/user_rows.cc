@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <optional>
 
 namespace offcpu {
 namespace {
@@ -36,12 +37,17 @@ uint64_t WordOf(UserRow::FramePointer fp) {
   return WIRE_FP_LOST;
 }
 
-// The bits of an offset, or a bit above them all if it has no such form.
-uint64_t PackOffset(int64_t offset) {
-  constexpr int64_t kLimit = kWord << (WIRE_ROW_OFFSET_BITS - 1);
-  constexpr uint64_t kMask = (uint64_t{1} << WIRE_ROW_OFFSET_BITS) - 1;
-  if (offset % kWord != 0 || offset < -kLimit || offset >= kLimit) return kMask + 1;
-  return static_cast<uint64_t>(offset / kWord) & kMask;
+// So many bits of an offset; nothing if it has no such form.
+std::optional<uint64_t> PackOffset(int64_t offset, int bits) {
+  const int64_t limit = kWord << (bits - 1);
+  if (offset % kWord != 0 || offset < -limit || offset >= limit) return std::nullopt;
+  return static_cast<uint64_t>(offset / kWord) & ((uint64_t{1} << bits) - 1);
+}
+
+// Those of where the return address is, which need not be said where calls push it.
+std::optional<uint64_t> PackReturnAddress(int64_t offset) {
+  if constexpr (WIRE_ROW_RA_BITS != 0) return PackOffset(offset, WIRE_ROW_RA_BITS);
+  return offset == -kWord ? std::optional<uint64_t>(0) : std::nullopt;
 }
 
 void Store(uint64_t& place, uint64_t value) { std::atomic_ref(place).store(value, std::memory_order_release); }
@@ -49,9 +55,10 @@ void Store(uint64_t& place, uint64_t value) { std::atomic_ref(place).store(value
 }  // namespace
 
 uint64_t PackUserRow(const UserRow& row) {
-  const uint64_t cfa = PackOffset(row.cfa_offset);
-  const uint64_t fp = PackOffset(row.fp_offset);
-  if (((cfa | fp) >> WIRE_ROW_OFFSET_BITS) != 0) return 0;
+  const std::optional<uint64_t> cfa = PackOffset(row.cfa_offset, WIRE_ROW_CFA_BITS);
+  const std::optional<uint64_t> fp = PackOffset(row.fp_offset, WIRE_ROW_FP_BITS);
+  const std::optional<uint64_t> ra = PackReturnAddress(row.ra_offset);
+  if (!cfa || !fp || !ra) return 0;
   const uint64_t guess = row.is_guess ? WIRE_ROW_GUESS : 0;
   const uint64_t kept_sp = row.keeps_sp ? WIRE_ROW_KEPT_SP : 0;
   uint64_t shown = 0;
@@ -59,8 +66,8 @@ uint64_t PackUserRow(const UserRow& row) {
     if (row.shown[i] >> WIRE_ROW_SHOWN_BITS != 0) return 0;
     shown |= uint64_t{row.shown[i]} << (WIRE_ROW_SHOWN_SHIFT + i * WIRE_ROW_SHOWN_BITS);
   }
-  return WIRE_ROW_SET | guess | kept_sp | shown | fp << WIRE_ROW_FP_SHIFT | cfa << WIRE_ROW_CFA_SHIFT |
-         WordOf(row.fp) << 2 | WordOf(row.cfa);
+  return WIRE_ROW_SET | guess | kept_sp | shown | *ra << WIRE_ROW_RA_SHIFT | *fp << WIRE_ROW_FP_SHIFT |
+         *cfa << WIRE_ROW_CFA_SHIFT | WordOf(row.fp) << 2 | WordOf(row.cfa);
 }
 
 uint64_t PackVersionRow(const UserRow& row) {

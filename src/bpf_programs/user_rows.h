@@ -17,7 +17,7 @@
 
 namespace offcpu {
 
-// How a frame's caller is found, where the return address is the word below the CFA. Offsets in bytes.
+// How a frame's caller is found. Offsets in bytes.
 struct UserRow {
   // Where a frame pointer leads on, one of 0 ends the walk. None: it ends here. Context: a signal trampoline's, at the
   // stack pointer.
@@ -29,6 +29,7 @@ struct UserRow {
   int64_t cfa_offset = 0;
   FramePointer fp = FramePointer::kSame;  // the caller's
   int64_t fp_offset = 0;                  // from the CFA
+  int64_t ra_offset = -8;                 // likewise; 0: the return address is in the register that calls leave it in
   bool is_guess = false;  // the walk ends, and its name is as one that was cut, where there can be no frame
 
   // Where the process has made the code: see wire.h.

@@ -67,7 +67,7 @@ WaitingThread FromWire(const wire_thread& wire) {
   thread.stack_end = wire.stack_end;
   thread.in_syscall = wire.in_syscall != 0;
   thread.is_32_bit = wire.is_32_bit != 0;
-  thread.syscall = SystemCallOf(wire.syscall);
+  thread.syscall = SystemCallOf(kHostMachine, wire.syscall);
   thread.control_group = wire.cgroup;
   return thread;
 }

@@ -1,5 +1,8 @@
 #include "bpf_programs/wire_names.h"
 
+#include "bpf_programs/aarch64_calls.h"
+#include "bpf_programs/i386_calls.h"
+
 namespace offcpu {
 
 WaitKind KindOf(uint32_t kind) {
@@ -28,6 +31,14 @@ wire_kind WireKind(WaitKind kind) {
   return WIRE_KIND_OTHER;
 }
 
+int32_t SystemCallOf(const Machine& machine, int32_t syscall) {
+  if (syscall < 0) return kNoSystemCall;
+  const int32_t number = syscall & ~WIRE_32_BIT_CALL;
+  if (number != syscall) return machine.also == &kI386 ? NativeCallOfI386(number) : kNoSystemCall;
+  if (&machine == &kAArch64) return ProfileCallOfAArch64(number);
+  return number < kSystemCalls ? number : kNoSystemCall;
+}
+
 NoUserStack MissingOf(uint32_t no_user) {
   switch (no_user) {
     case WIRE_NO_USER_BUDGET:
@@ -50,6 +61,8 @@ NoUserStack MissingOf(uint32_t no_user) {
       return NoUserStack::kNotAsked;
     case WIRE_NO_USER_NOT_SEEN_LEAVING:
       return NoUserStack::kNotSeenLeaving;
+    case WIRE_NO_USER_32_BIT:
+      return NoUserStack::k32BitCode;
     case WIRE_NO_USER_SWITCHED_OFF:
       return NoUserStack::kSwitchedOff;
     case WIRE_NO_USER_OVERLOAD:

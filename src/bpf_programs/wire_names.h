@@ -3,8 +3,8 @@
 #define OFFCPU_BPF_PROGRAMS_WIRE_NAMES_H_
 
 #include "bpf/wire.h"
-#include "bpf_programs/i386_calls.h"
 #include "process/identity.h"
+#include "process/machine.h"
 #include "profile/profile.h"
 
 namespace offcpu {
@@ -17,11 +17,9 @@ WaitKind KindOf(uint32_t kind);           // of wire_kind; kOther if it is none
 wire_kind WireKind(WaitKind kind);        // of one that an interval can have
 NoUserStack MissingOf(uint32_t no_user);  // of wire_no_user; kLost if it is none
 
-// Any number can be asked for, and each is a key of rows: those that no kernel can have are none.
-inline int32_t SystemCallOf(int32_t syscall) {
-  if (syscall >= 0 && (syscall & WIRE_32_BIT_CALL) != 0) return NativeCallOfI386(syscall & ~WIRE_32_BIT_CALL);
-  return syscall >= 0 && syscall < kSystemCalls ? syscall : kNoSystemCall;
-}
+// The number that profiles have for a call of the machine, see wire_interval. Any number can be asked for, and each is
+// a key of rows: those that no kernel can have are none.
+int32_t SystemCallOf(const Machine& machine, int32_t syscall);
 
 }  // namespace offcpu
 

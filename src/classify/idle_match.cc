@@ -93,9 +93,9 @@ bool Has(const Values& values, const Value& value) {
 // A wait of the kernel's own within the call, for its locks, for memory, for a disk; or for a futex that is always
 // somebody's, because the kernel hands it on.
 bool IsNeverForWork(const NamedFrame& frame) {
-  constexpr std::array<std::string_view, 8> kBeginnings = {
-      "__mutex_lock", "mutex_lock",  "rwsem_down_",        "down_",
-      "io_schedule",  "folio_wait_", "asm_exc_page_fault", "futex_lock_pi"};
+  constexpr std::array<std::string_view, 10> kBeginnings = {
+      "__mutex_lock", "mutex_lock",         "rwsem_down_",   "down_",        "io_schedule",
+      "folio_wait_",  "asm_exc_page_fault", "futex_lock_pi", "do_mem_abort", "el0_ia"};
   return std::any_of(kBeginnings.begin(), kBeginnings.end(),
                      [&frame](std::string_view beginning) { return frame.name().starts_with(beginning); });
 }

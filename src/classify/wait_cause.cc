@@ -17,15 +17,32 @@ struct Rule {
   WaitCause cause;
 };
 
+// Functions have the names of x86-64 or of AArch64, and there are none of one kernel that mean something else in
+// another.
+
 // Where threads are that left the CPU and wanted to go on, or that have not run yet: the kind does not tell while the
 // wait is open, nor of a new thread.
 constexpr std::string_view kWantsToRun[] = {
-    "exit_to_user_mode_*", "irqentry_exit*", "raw_irqentry_exit*", "syscall_exit_to_user_mode*", "do_syscall_64",
-    "preempt_schedule*",   "__cond_resched", "do_sched_yield",     "__x64_sys_sched_yield",      "ret_from_fork*",
+    "exit_to_user_mode_*",
+    "irqentry_exit*",
+    "raw_irqentry_exit*",
+    "syscall_exit_to_user_mode*",
+    "do_syscall_64",
+    "preempt_schedule*",
+    "__cond_resched",
+    "do_sched_yield",
+    "__x64_sys_sched_yield",
+    "ret_from_fork*",
+    "__arm64_sys_sched_yield",
+    "el0_interrupt",
+    "el0_svc*",
+    "el1_interrupt",
+    "arm64_preempt_schedule_irq",
+    "arm64_exit_to_user_mode",
 };
 
 // Found on every path into the scheduler: they say nothing.
-constexpr std::string_view kScheduler[] = {"__schedule", "schedule", "__schedule_loop", "schedule_tail"};
+constexpr std::string_view kScheduler[] = {"__switch_to", "__schedule", "schedule", "__schedule_loop", "schedule_tail"};
 
 // Called by who is about to wait; they do not say for what.
 constexpr std::string_view kWaits[] = {"schedule_timeout*", "schedule_hrtimeout*", "schedule_preempt_disabled",
@@ -75,6 +92,9 @@ constexpr Rule kByFunction[] = {
     {"do_user_addr_fault", WaitCause::kPageFault},
     {"exc_page_fault", WaitCause::kPageFault},
     {"asm_exc_page_fault", WaitCause::kPageFault},
+    {"do_page_fault", WaitCause::kPageFault},
+    {"do_translation_fault", WaitCause::kPageFault},
+    {"do_mem_abort", WaitCause::kPageFault},
     // Block devices.
     {"io_schedule*", WaitCause::kBlockIo},
     {"folio_wait_*", WaitCause::kBlockIo},
@@ -304,8 +324,9 @@ bool IsFreezerTrap(WaitKind kind, std::span<const NamedFrame> kernel) {
 
 // The whole of what is done for a fault of user mode is the fault. In a system call it is part of that.
 bool IsPageFault(int32_t syscall, std::span<const NamedFrame> kernel) {
-  constexpr std::string_view kFault[] = {"asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault"};
-  constexpr std::string_view kCall[] = {"do_syscall_64", "do_int80_*", "do_fast_syscall_32", "do_SYSENTER_32"};
+  constexpr std::string_view kFault[] = {"asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault", "do_mem_abort"};
+  constexpr std::string_view kCall[] = {"do_syscall_64",  "do_int80_*",  "do_fast_syscall_32",
+                                        "do_SYSENTER_32", "do_el0_svc*", "invoke_syscall*"};
   const auto any = [kernel](const auto& patterns) {
     const auto matches = [&patterns](const NamedFrame& frame) { return MatchesAny(frame.name(), patterns); };
     return std::any_of(kernel.begin(), kernel.end(), matches);

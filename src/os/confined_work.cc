@@ -39,12 +39,28 @@ constexpr bool kLimitsMemory = true;
 
 // Memory, and files that are open or opened to be read; and what sanitizers ask before a process ends.
 constexpr uint32_t kAllowed[] = {
-    SYS_read,       SYS_write,          SYS_pread64,    SYS_lseek,  SYS_close,       SYS_fstat,
-    SYS_newfstatat, SYS_mmap,           SYS_munmap,     SYS_mremap, SYS_madvise,     SYS_brk,
-    SYS_mprotect,   SYS_readlink,       SYS_fcntl,      SYS_futex,  SYS_getpid,      SYS_gettid,
-    SYS_access,     SYS_clock_gettime,  SYS_readlinkat, SYS_statfs, SYS_getrandom,   SYS_exit_group,
-    SYS_exit,       SYS_rt_sigprocmask, SYS_stat,       SYS_lstat,  SYS_sigaltstack,
+    SYS_read,     SYS_write,     SYS_pread64,        SYS_lseek,     SYS_close,       SYS_fstat,         SYS_newfstatat,
+    SYS_mmap,     SYS_munmap,    SYS_mremap,         SYS_madvise,   SYS_brk,         SYS_mprotect,      SYS_fcntl,
+    SYS_futex,    SYS_getpid,    SYS_gettid,         SYS_exit,      SYS_exit_group,  SYS_clock_gettime, SYS_readlinkat,
+    SYS_statfs,   SYS_getrandom, SYS_rt_sigprocmask, SYS_faccessat, SYS_sigaltstack,
+#if defined(__x86_64__)  // has their older forms as well
+    SYS_readlink, SYS_access,    SYS_stat,           SYS_lstat,
+#endif
 };
+
+// Those that open a file, and which of their arguments says for what.
+constexpr std::pair<uint32_t, int> kOpening[] = {
+    {SYS_openat, 2},
+#if defined(__x86_64__)
+    {SYS_open, 1},
+#endif
+};
+
+#if defined(__x86_64__)
+constexpr uint32_t kMachine = AUDIT_ARCH_X86_64;
+#else
+constexpr uint32_t kMachine = AUDIT_ARCH_AARCH64;
+#endif
 
 // Which system calls are allowed; others fail with EPERM. Opening is, if nothing is to be written.
 std::vector<sock_filter> CallFilter() {
@@ -56,14 +72,13 @@ std::vector<sock_filter> CallFilter() {
   const auto load = [](uint32_t offset) { return sock_filter(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); };
   const sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   const sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-  std::vector<sock_filter> filter = {load(kArch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0), refuse,
+  std::vector<sock_filter> filter = {load(kArch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 1, 0), refuse,
                                      load(kCall)};
   for (const uint32_t call : kAllowed) {
     filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
     filter.push_back(allow);
   }
-  for (const auto& [call, argument] :
-       {std::pair<uint32_t, int>(SYS_open, 1), std::pair<uint32_t, int>(SYS_openat, 2)}) {
+  for (const auto& [call, argument] : kOpening) {
     filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4));
     filter.push_back(load(flags_of(argument)));
     filter.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE | O_CREAT | O_TRUNC, 0, 1));

@@ -25,6 +25,7 @@ constinit const Machine kI386 = {
     .ra = kEip,
     .call_pushes = true,
     .result = kEax,
+    .arguments = {kEbx, kEcx, kEdx},
     .syscall_bytes = 2,  // int $0x80, which clone uses; others call into the vDSO
     // The vDSO keeps ecx and edx on the stack during a call, and the kernel uses eax for the result.
     .lost_in_syscall = 1u << kEax | 1u << kEcx | 1u << kEdx,

@@ -5,7 +5,8 @@
 namespace offcpu {
 
 const Machine* CapturedMachine(uint16_t elf_machine, uint8_t elf_class) {
-  for (const Machine* machine : {&kX86_64, &kI386}) {
+  for (const Machine* machine : {&kHostMachine, kHostMachine.also}) {
+    if (machine == nullptr) continue;
     const uint8_t its_class = machine->word_bytes == 8 ? ELFCLASS64 : ELFCLASS32;
     if (elf_machine == machine->elf_machine && elf_class == its_class) return machine;
   }

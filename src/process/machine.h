@@ -1,8 +1,8 @@
 // What differs between machines, as a value for each: its registers and its ABI, as far as ELF objects are read and
 // stacks are walked. Constants; safe from any thread. Does nothing: rows are made of it and applied in src/unwind.
 //
-// Stacks are captured on x86-64 only, whose kernels also run programs of i386. Those of AArch64 can be walked if a
-// caller brings them.
+// Stacks are captured of the machine that this program is built for. Those of the others can be walked if a caller
+// brings them.
 #ifndef OFFCPU_PROCESS_MACHINE_H_
 #define OFFCPU_PROCESS_MACHINE_H_
 
@@ -36,8 +36,9 @@ struct Machine {
   uint8_t ra = 0;     // what tables call the return address
   // A call pushes the return address; else it leaves it in the register `ra`.
   bool call_pushes = false;
-  uint8_t result = 0;         // of a system call
-  uint8_t syscall_bytes = 0;  // of the instruction that makes one
+  uint8_t result = 0;                     // of a system call
+  std::array<uint8_t, 3> arguments = {};  // the first ones of a system call
+  uint8_t syscall_bytes = 0;              // of the instruction that makes one
   // A bit for each register that does not hold a value of the program after a system call.
   uint32_t lost_in_syscall = 0;
   // The width of user addresses, below 64. A return address may be signed in the bits above.
@@ -54,12 +55,27 @@ struct Machine {
   std::span<const ContextWord> context_sure;  // only current kernels' frames have these
   uint64_t context_align = 0;                 // of the sp, with the latter
 
+  // Its kernels run programs of this one as well, and their stacks are captured, too; null: none.
+  const Machine* also = nullptr;
+
   int register_count() const { return pc + 1; }
+  uint64_t PcOf(const Registers& registers) const { return registers.value[pc]; }
+  uint64_t SpOf(const Registers& registers) const { return registers.value[sp]; }
+  uint64_t FpOf(const Registers& registers) const { return registers.value[fp]; }
 };
 
 extern const Machine kX86_64;
 extern const Machine kAArch64;
 extern const Machine kI386;
+
+// The one that this program is built for. Captured registers are its own, also where a thread runs code of `also`.
+#if defined(__x86_64__)
+inline constexpr const Machine& kHostMachine = kX86_64;
+#elif defined(__aarch64__)
+inline constexpr const Machine& kHostMachine = kAArch64;
+#else
+#error "a machine without a Machine"
+#endif
 
 // The one whose ELF objects have this e_machine and this class (EI_CLASS), of those whose stacks are captured; else
 // null.

@@ -68,7 +68,7 @@ struct StackLandmark {
 
 class Module : public CodeObject {
  public:
-  const Machine* machine = &kX86_64;  // whose code it is
+  const Machine* machine = &kHostMachine;  // whose code it is
   std::vector<CodeRange> code;
   // Where a program or a dynamic linker begins, a link-time address; 0 in other libraries, where it has no meaning.
   uint64_t entry = 0;
@@ -88,7 +88,7 @@ class Module : public CodeObject {
   bool keeps_frame_pointer = false;
   // Functions that have a frame, which the frame pointer shows, whenever they call another one: see framed_calls.h.
   std::vector<CodeRange> framed;
-  // Where the return address is at the stack pointer, though no table says so.
+  // Where everything is as the call left it, though no table says so.
   std::vector<CodeRange> without_frames;
   std::vector<StackLandmark> landmarks;
   // The program headers name a table that could not be read. One says nothing about the other.

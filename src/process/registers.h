@@ -30,7 +30,7 @@ enum Register : uint8_t {
 inline constexpr int kRegisterCount = 17;
 
 // DWARF for the Arm 64-bit Architecture, section 4.1: x0 is 0.
-enum AArch64Register : uint8_t { kX0 = 0, kX19 = 19, kX29 = 29, kX30 = 30, kAArch64Sp = 31, kAArch64Pc = 32 };
+enum AArch64Register : uint8_t { kX0 = 0, kX1, kX2, kX19 = 19, kX29 = 29, kX30 = 30, kAArch64Sp = 31, kAArch64Pc = 32 };
 
 // System V ABI, Intel386 supplement, table 2.14.
 enum I386Register : uint8_t { kEax = 0, kEcx, kEdx, kEbx, kEsp, kEbp, kEsi, kEdi, kEip };
@@ -39,11 +39,6 @@ inline constexpr int kMaxRegisters = 33;  // of any machine
 
 struct Registers {
   std::array<uint64_t, kMaxRegisters> value = {};
-
-  // As they are captured: as those of x86-64, also where the thread runs code of i386.
-  uint64_t pc() const { return value[kRip]; }
-  uint64_t sp() const { return value[kRsp]; }
-  uint64_t fp() const { return value[kRbp]; }
 };
 
 }  // namespace offcpu

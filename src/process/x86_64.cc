@@ -35,6 +35,7 @@ constinit const Machine kX86_64 = {
     .ra = kRip,
     .call_pushes = true,
     .result = kRax,
+    .arguments = {kRdi, kRsi, kRdx},
     .syscall_bytes = 2,
     // The instruction keeps rip in rcx and rflags in r11, and the kernel uses rax for the result.
     .lost_in_syscall = 1u << kRax | 1u << kRcx | 1u << kR11,
@@ -46,6 +47,7 @@ constinit const Machine kX86_64 = {
     .context_like = kLike,
     .context_sure = kSure,
     .context_align = 64,
+    .also = &kI386,
 };
 
 }  // namespace offcpu

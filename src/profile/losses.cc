@@ -383,6 +383,8 @@ constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
                 "host's CPUs have.",
      .advice = "copying the stacks of the process took too much of its time: leave out short waits (--min-wait)"},
     {.reason = NoUserStack::kOverload, .meaning = "offcpu did not keep up.", .advice = kLeaveOutShort},
+    {.reason = NoUserStack::k32BitCode,
+     .meaning = "The thread runs 32-bit code of ARM (AArch32), whose stacks are not walked."},
     {.reason = NoUserStack::kUnsupported,
      .meaning = "This kernel offers no way to copy a user stack.",
      .advice = "see `offcpu doctor`: offcpu cannot copy user stacks on this kernel"},

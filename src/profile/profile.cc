@@ -60,6 +60,8 @@ std::string_view Name(NoUserStack reason) {
       return "switched off";
     case NoUserStack::kOverload:
       return "overload";
+    case NoUserStack::k32BitCode:
+      return "32-bit code";
     case NoUserStack::kUnsupported:
       return "unsupported";
     case NoUserStack::kStale:

@@ -42,13 +42,14 @@ enum class NoUserStack : uint8_t {
   kNotSeenLeaving,     // it left before the recording, or had not run yet, on a kernel where stacks are found then
   kSwitchedOff,        // captures had taken too much of the process's time: it has none for a while
   kOverload,           // the daemon's queue or the waiting room was full
+  k32BitCode,          // it runs code of AArch32, whose stacks are not walked
   kUnsupported,        // this kernel offers no way to copy a user stack
   kStale,              // the thread ran while its stack was read from outside
   kKernelThread,       // it has none: nothing is lost
   kOnCpu,              // it is running: only a thread that waits can be read from outside
   kNotAsked,           // of a waker: the thread that it woke is not recorded, or had waited too short
 };
-inline constexpr int kNoUserStackCount = 21;
+inline constexpr int kNoUserStackCount = 22;
 std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
 
 struct ProcessInfo {

@@ -31,7 +31,7 @@ inline constexpr int kWaitKindCount = 9;
 // "sleeping", "disk", "stopped", "preempted", "yielded", "throttled", "other", "open", "running"
 std::string_view Name(WaitKind kind);
 
-// Numbers of system calls, those of x86-64.
+// Numbers of system calls: those of x86-64, whatever machine was recorded.
 inline constexpr int32_t kNoSystemCall = -1;   // a fault, an interrupt, or a kernel thread
 inline constexpr int32_t kSystemCalls = 1024;  // none is as large
 

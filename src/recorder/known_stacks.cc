@@ -18,18 +18,21 @@ std::optional<UserRow> UserRowOf(const WalkTrace::Step& step) {
     told.cfa = UserRow::Cfa::kNone;
     return told;
   }
-  if (row.signal && row.cfa == KernelContextRow(kX86_64).cfa) {
+  const Machine& machine = kHostMachine;
+  if (row.signal && row.cfa == KernelContextRow(machine).cfa) {
     told.cfa = UserRow::Cfa::kContext;
     return told;
   }
-  const ValueRule below_cfa = {.offset = -8, .place = Place::kAtCfa};
-  if (row.cfa.deref || row.ra.place != below_cfa.place || row.ra.offset != below_cfa.offset) return std::nullopt;
-  if (row.cfa.reg != kX86_64.sp && row.cfa.reg != kX86_64.fp) return std::nullopt;
-  told.cfa = row.cfa.reg == kX86_64.sp ? UserRow::Cfa::kStackPointer : UserRow::Cfa::kFramePointer;
+  const bool keeps_ra = !machine.call_pushes && row.ra.place == Place::kInRegister && row.ra.reg == machine.ra;
+  if (row.cfa.deref || (row.ra.place != Place::kAtCfa && !keeps_ra)) return std::nullopt;
+  if (row.cfa.reg != machine.sp && row.cfa.reg != machine.fp) return std::nullopt;
+  told.ra_offset = keeps_ra ? 0 : row.ra.offset;
+  if (!keeps_ra && told.ra_offset == 0) return std::nullopt;
+  told.cfa = row.cfa.reg == machine.sp ? UserRow::Cfa::kStackPointer : UserRow::Cfa::kFramePointer;
   told.cfa_offset = row.cfa.offset;
-  told.is_guess = row.source == FrameSource::kFramePointer && row.cfa.reg == kX86_64.fp;
+  told.is_guess = row.source == FrameSource::kFramePointer && row.cfa.reg == machine.fp;
   told.keeps_sp = row.kept_sp != 0;
-  if (told.keeps_sp && (row.kept_sp != -1 || row.cfa.reg != kX86_64.fp || row.cfa.offset != 16)) return std::nullopt;
+  if (told.keeps_sp && (row.kept_sp != -1 || row.cfa.reg != machine.fp || row.cfa.offset != 16)) return std::nullopt;
   switch (row.fp.place) {
     case Place::kUnchanged:
       break;
@@ -72,7 +75,7 @@ bool MayBeShared(const Frame& frame) {
   if (frame.code == nullptr || frame.code->kind() == CodeKind::kPerfMap) return true;
   if (frame.code->kind() == CodeKind::kRuntime) return true;
   const Module* module = AsModule(frame.code);
-  return module != nullptr && module->matches_file && module->machine == &kX86_64;
+  return module != nullptr && module->matches_file && module->machine == &kHostMachine;
 }
 
 // Would each walk over the same words end as this one has?

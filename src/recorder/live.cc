@@ -11,15 +11,15 @@ namespace offcpu {
 namespace {
 
 uint32_t RedZoneBytes(const WaitingThread& thread) {
-  const Machine& machine = thread.is_32_bit ? kI386 : kX86_64;
-  const uint64_t sp = thread.registers.sp();
+  const Machine& machine = thread.is_32_bit ? kI386 : kHostMachine;
+  const uint64_t sp = kHostMachine.SpOf(thread.registers);
   if (sp < thread.stack_begin || sp >= thread.stack_end) return 0;
   return static_cast<uint32_t>(std::min<uint64_t>(machine.red_zone_bytes, sp - thread.stack_begin));
 }
 
 // Copies `max_bytes` from the stack pointer upwards, or as many as there are: what captures take, too.
 void CopyStack(const WaitingThread& thread, size_t max_bytes, CaptureEvent* capture) {
-  const uint64_t sp = thread.registers.sp();
+  const uint64_t sp = kHostMachine.SpOf(thread.registers);
   const bool is_known = sp >= thread.stack_begin && sp < thread.stack_end;
   const size_t wanted = is_known ? std::min<uint64_t>(max_bytes, thread.stack_end - sp) : max_bytes;
   capture->red_zone_bytes = RedZoneBytes(thread);
@@ -33,6 +33,7 @@ void CopyStack(const WaitingThread& thread, size_t max_bytes, CaptureEvent* capt
 LiveStack CopyThread(const WaitingThread& thread, size_t max_bytes) {
   if (thread.on_cpu) return {.missing = NoUserStack::kOnCpu};
   if (thread.is_kernel) return {.missing = NoUserStack::kKernelThread};
+  if (thread.is_32_bit && kHostMachine.also == nullptr) return {.missing = NoUserStack::k32BitCode};
   if (!thread.has_user) return {.missing = NoUserStack::kUnreadable};
   LiveStack live;
   live.capture.process = thread.process;

@@ -1,7 +1,6 @@
 #include "recorder/lock_owner.h"
 
 #include <linux/futex.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -13,11 +12,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "os/proc_file.h"
+#include "process/machine.h"
 #include "process/resident_memory.h"
 
 namespace offcpu {
 namespace {
 
+constexpr int32_t kFutexCall = 202;        // as profiles number system calls
 constexpr uint32_t kContended = 2;         // glibc's word: it is locked, and threads wait
 constexpr uint32_t kMostUsers = 1u << 20;  // of one mutex
 
@@ -131,12 +132,13 @@ class ThreadNumbers {
 }  // namespace
 
 std::optional<FutexWait> FutexWaitOf(const WaitingThread& thread) {
-  const bool is_in_futex = thread.has_user && thread.in_syscall && !thread.is_32_bit && thread.syscall == SYS_futex;
+  const bool is_in_futex = thread.has_user && thread.in_syscall && !thread.is_32_bit && thread.syscall == kFutexCall;
   if (!is_in_futex || thread.on_cpu) return std::nullopt;
   const auto& registers = thread.registers.value;
-  const FutexWait wait = {.address = registers[kRdi],
-                          .operation = static_cast<uint32_t>(registers[kRsi]),
-                          .value = static_cast<uint32_t>(registers[kRdx])};
+  const auto [address, operation, value] = kHostMachine.arguments;
+  const FutexWait wait = {.address = registers[address],
+                          .operation = static_cast<uint32_t>(registers[operation]),
+                          .value = static_cast<uint32_t>(registers[value])};
   if (wait.address == 0 || wait.address % sizeof(uint32_t) != 0) return std::nullopt;
   return wait;
 }

@@ -23,7 +23,7 @@ void AddWords(std::span<const std::byte> bytes, const CodeRange& bounds, std::ve
 
 std::vector<uint64_t> RuntimeWords(const CaptureEvent& capture, const Runtime& runtime) {
   const CodeRange bounds = runtime.bounds();
-  const uint64_t pc = capture.registers.pc();
+  const uint64_t pc = kHostMachine.PcOf(capture.registers);
   std::vector<uint64_t> words;
   AddWords(std::as_bytes(std::span(&pc, 1)), bounds, &words);
   AddWords(capture.stack, bounds, &words);

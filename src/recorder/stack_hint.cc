@@ -39,7 +39,7 @@ uint64_t BehindPieces(const CaptureEvent& capture, uint64_t begin) {
 // piece from there on would hold nothing.
 uint64_t WithRedZone(const CaptureEvent& capture, uint64_t sp) {
   constexpr uint64_t kPageBytes = 4096;
-  const Machine& machine = capture.is_32_bit ? kI386 : kX86_64;
+  const Machine& machine = capture.is_32_bit ? kI386 : kHostMachine;
   return sp - std::min<uint64_t>(machine.red_zone_bytes, sp % kPageBytes);
 }
 
@@ -53,7 +53,7 @@ std::optional<StackHint> WithPiece(const CaptureEvent& capture, uint64_t begin) 
 }  // namespace
 
 std::optional<StackHint> HintAfter(const CaptureEvent& capture, EndReason end, const NeededStack& needed) {
-  const uint64_t sp = capture.registers.sp();
+  const uint64_t sp = kHostMachine.SpOf(capture.registers);
   const bool is_near = needed.address >= sp && needed.address - sp < kMaxCaptureBytes;
   if (needed.address < kSavedBytes) return std::nullopt;
   if (end == EndReason::kStackCopy && is_near && capture.bytes_from_sp() < kMaxCaptureBytes) {

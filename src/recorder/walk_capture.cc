@@ -35,7 +35,7 @@ bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walkers& 
                  WalkTrace* trace) {
   const uint64_t begin = capture.stack_begin();
   const uint64_t size = capture.stack.size();
-  if (begin > capture.registers.sp() || begin > UINT64_MAX - size) return false;
+  if (begin > kHostMachine.SpOf(capture.registers) || begin > UINT64_MAX - size) return false;
   const SpanMemory memory(begin, capture.stack);
   const Registers registers = capture.is_32_bit ? AsI386(capture.registers) : capture.registers;
   // A runtime's rows are those of the process's own machine, and a thread of it may run other code.

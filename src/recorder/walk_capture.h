@@ -14,7 +14,7 @@ namespace offcpu {
 class Walkers {
  public:
   explicit Walkers(const UnwindOrder& order = {}, size_t max_frames = kMaxFrames)
-      : native_(order, {}, kX86_64, max_frames), i386_(order, {}, kI386, max_frames) {}
+      : native_(kHostMachine, order, {}, max_frames), i386_(kI386, order, {}, max_frames) {}
 
   Walker& For(const CaptureEvent& capture) { return capture.is_32_bit ? i386_ : native_; }
   RowFinderStats row_stats() const;

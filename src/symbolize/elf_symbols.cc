@@ -48,6 +48,12 @@ bool IsOtherCode(const Elf64_Sym& raw, const ElfFile& elf) {
   return raw.st_shndx < elf.sections().size() && (elf.sections()[raw.st_shndx].flags & SHF_EXECINSTR) != 0;
 }
 
+// What begins so is for assemblers: labels, and on AArch64 marks of where there is code, and where data in it.
+std::vector<std::string> NotNames(const ElfFile& elf) {
+  if (elf.machine() == EM_AARCH64) return {".L", "$x", "$d"};
+  return {".L"};
+}
+
 using NameSources = std::deque<NameSource>;
 
 // To its last byte? It is searched a piece at a time, so that it may be large.
@@ -67,7 +73,8 @@ bool Search(const ElfFile& elf, uint32_t type, NameSources* sources, SymbolSearc
   const ElfSection& strings = elf.sections()[section->link];
   if (!IsThere(elf, *section) || !IsThere(elf, strings)) return false;
   // "read@@GLIBC_2.2.5" is read.
-  NameSource* names = &sources->emplace_back(elf.memory(), strings.offset, strings.size, std::string("\0@", 2), ".L");
+  NameSource* names =
+      &sources->emplace_back(elf.memory(), strings.offset, strings.size, std::string("\0@", 2), NotNames(elf));
   std::vector<Elf64_Sym> piece;
   const size_t symbol_bytes = elf.is_32_bit() ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
   const uint64_t count = section->size / symbol_bytes;

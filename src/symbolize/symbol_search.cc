@@ -30,8 +30,8 @@ bool NameSource::Load(uint64_t offset) {
 }
 
 bool NameSource::IsName(uint64_t offset) {
-  const std::string begin = At(offset, std::max<size_t>(not_with_.size(), 1));
-  return !begin.empty() && (not_with_.empty() || begin != not_with_);
+  const std::string begin = At(offset, not_with_.empty() ? 1 : not_with_.front().size());
+  return !begin.empty() && std::find(not_with_.begin(), not_with_.end(), begin) == not_with_.end();
 }
 
 std::string NameSource::At(uint64_t offset, size_t max_bytes) {

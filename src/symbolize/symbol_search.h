@@ -26,8 +26,9 @@ namespace offcpu {
 class NameSource {
  public:
   // `memory` must outlive it. A name goes on to the first of `ends`, or to the end of [begin, begin + bytes). One that
-  // begins with `not_with`, unless that is empty, is none.
-  NameSource(const Memory& memory, uint64_t begin, uint64_t bytes, std::string ends, std::string not_with = "")
+  // begins with one of `not_with`, which are of one length, is none.
+  NameSource(const Memory& memory, uint64_t begin, uint64_t bytes, std::string ends,
+             std::vector<std::string> not_with = {})
       : memory_(memory), begin_(begin), bytes_(bytes), ends_(std::move(ends)), not_with_(std::move(not_with)) {}
   // Empty if there is none; cut at kMaxSymbolNameBytes.
   std::string At(uint64_t offset, size_t max_bytes = kMaxSymbolNameBytes);
@@ -40,7 +41,7 @@ class NameSource {
   const uint64_t begin_;
   const uint64_t bytes_;
   const std::string ends_;
-  const std::string not_with_;
+  const std::vector<std::string> not_with_;
   uint64_t piece_at_ = 0;
   std::string piece_;
 };

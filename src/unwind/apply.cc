@@ -210,7 +210,9 @@ std::optional<EndReason> Apply(const UnwindRow& row, const StackCopy& copy, Fram
   if (beyond) return EndAt(Failed(*beyond, cfa.value), state);
   const StackValue ra = Evaluate(row.ra, cfa.value, copy, *state);
   if (ra.failed()) return EndAt(ra, state);
-  const uint64_t pc = row.mangled_ra ? WithoutSignature(machine, ra.value) : ra.value;
+  // Where calls leave it in a register, functions may sign it before they save it, whether their rows say so or not.
+  const bool may_be_signed = row.mangled_ra || !machine.call_pushes;
+  const uint64_t pc = may_be_signed ? WithoutSignature(machine, ra.value) : ra.value;
   if (pc == 0) return state->guessed ? EndReason::kGuessedEnd : EndReason::kComplete;
   uint64_t sp = cfa.value;
   if (row.kept_sp != 0) [[unlikely]] {

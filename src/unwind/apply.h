@@ -16,7 +16,7 @@ namespace offcpu {
 
 // Where a walk stands.
 struct FrameState {
-  const Machine* machine = &kX86_64;
+  const Machine* machine = nullptr;
   uint64_t pc = 0;
   uint64_t sp = 0;
   uint64_t fp = 0;
@@ -47,7 +47,7 @@ constexpr UnwindRow KernelContextRow(const Machine& machine) {
 }
 
 // The leaf of a thread with these user registers.
-FrameState LeafState(const Registers& registers, bool in_syscall, const Machine& machine = kX86_64);
+FrameState LeafState(const Registers& registers, bool in_syscall, const Machine& machine);
 
 // Sets `found`: does `state` stand in a signal frame, by words that are alike in all of them? Otherwise says why that
 // is not known.

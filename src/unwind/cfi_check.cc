@@ -1,11 +1,16 @@
 #include "unwind/cfi_check.h"
 
 #include <dwarf.h>
+#include <elf.h>
 
 #include "unwind/byte_reader.h"
 
 namespace offcpu {
 namespace {
+
+// DW_CFA_AARCH64_negate_ra_state: from there on the return address is signed, or is not any more. DWARF for other
+// machines has another meaning for it, or none.
+constexpr uint8_t kNegateRaState = 0x2d;
 
 void CheckRegister(ByteReader& in, uint64_t max_register, bool* ok) { *ok = *ok && in.TakeUleb() <= max_register; }
 
@@ -72,7 +77,7 @@ bool SkipOperands(uint8_t opcode, uint64_t max_register, ByteReader& in) {
 
 }  // namespace
 
-bool CfiWellFormed(std::span<const std::byte> instructions, uint64_t max_register) {
+bool CfiWellFormed(const Machine& machine, std::span<const std::byte> instructions, uint64_t max_register) {
   if (instructions.size() > kMaxCfiBytes) return false;
   ByteReader in(instructions);
   size_t remembered = 0;    // now
@@ -93,6 +98,7 @@ bool CfiWellFormed(std::span<const std::byte> instructions, uint64_t max_registe
       default:
         break;
     }
+    if (opcode == kNegateRaState && machine.elf_machine == EM_AARCH64) continue;
     if (opcode == DW_CFA_remember_state) {
       if (++remembered > kMaxCfiRememberedStates || ++rememberings > kMaxCfiRememberings) return false;
     } else if (opcode == DW_CFA_restore_state) {

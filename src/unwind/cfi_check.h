@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <span>
 
+#include "process/machine.h"
+
 namespace offcpu {
 
 inline constexpr size_t kMaxCfiBytes = 128 << 10;      // of one sequence; found: 60,755, in cuFFT
@@ -27,7 +29,8 @@ inline constexpr uint64_t kMaxCfiRegister = 127;
 inline constexpr uint64_t kMaxCieRegister = 32;
 
 // `max_register`: the highest that may be named.
-bool CfiWellFormed(std::span<const std::byte> instructions, uint64_t max_register = kMaxCfiRegister);
+bool CfiWellFormed(const Machine& machine, std::span<const std::byte> instructions,
+                   uint64_t max_register = kMaxCfiRegister);
 
 }  // namespace offcpu
 

@@ -18,7 +18,7 @@ namespace offcpu {
 class EhFrameTable final : public RowTable {
  public:
   // Null if the table is damaged as a whole. `header`: its .eh_frame_hdr, if it has one.
-  static std::unique_ptr<EhFrameTable> Open(const ModuleTable& table, const Machine& machine = kX86_64,
+  static std::unique_ptr<EhFrameTable> Open(const ModuleTable& table, const Machine& machine,
                                             const ModuleTable& header = {});
   ~EhFrameTable() override;
 

@@ -116,7 +116,7 @@ std::optional<Cie> ParseCie(const Machine& machine, std::span<const std::byte> b
     if (!TakeAugmentation(machine, letters.substr(1), data, &cie)) return std::nullopt;
     in.Skip(size);
   }
-  if (!CfiWellFormed(in.rest(), kMaxCieRegister)) return std::nullopt;
+  if (!CfiWellFormed(machine, in.rest(), kMaxCieRegister)) return std::nullopt;
   return cie;
 }
 
@@ -133,7 +133,7 @@ std::optional<FdeSpan> ParseFde(const Machine& machine, const Cie& cie, std::spa
     const uint64_t size = in.TakeUleb();
     in.Skip(size);
   }
-  if (!in.ok() || fde.end < fde.begin || !CfiWellFormed(in.rest())) return std::nullopt;
+  if (!in.ok() || fde.end < fde.begin || !CfiWellFormed(machine, in.rest())) return std::nullopt;
   return fde;
 }
 

@@ -37,7 +37,7 @@ size_t CountEntries(std::span<const std::byte> table);
 
 // `header`: the .eh_frame_hdr of the table, if it has one. Nothing if there are more than kMaxFdes, or if the chain of
 // entries is broken and no search table names them.
-std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table, const Machine& machine = kX86_64,
+std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table, const Machine& machine,
                                          const ModuleTable& header = {});
 
 }  // namespace offcpu

@@ -11,7 +11,7 @@
 
 namespace offcpu {
 
-RowFinder::RowFinder(UnwindOrder order, RowFinderLimits limits, const Machine& machine)
+RowFinder::RowFinder(const Machine& machine, UnwindOrder order, RowFinderLimits limits)
     : machine_(&machine), order_(std::move(order)), limits_(limits), made_code_(TraitsOf(nullptr, order_)) {}
 
 FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp,

@@ -52,7 +52,7 @@ struct RowFinderStats {
 
 class RowFinder {
  public:
-  explicit RowFinder(UnwindOrder order = {}, RowFinderLimits limits = {}, const Machine& machine = kX86_64);
+  explicit RowFinder(const Machine& machine, UnwindOrder order = {}, RowFinderLimits limits = {});
 
   // The row for the link-time `address` of `module` (null: code without a file). `row` is unspecified unless kFound.
   // `plausible_fp`: the frame pointer of the frame in question looks like one.

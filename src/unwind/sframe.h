@@ -31,7 +31,7 @@ class SFrameTable final : public RowTable {
   // executed. Fails if a header is damaged or of another machine; Unimplemented for what SFrameSection does not
   // read. What is damaged in a function costs that function.
   static absl::StatusOr<std::unique_ptr<SFrameTable>> Open(const ModuleTable& table, std::span<const CodeRange> code,
-                                                           const Machine& machine = kX86_64);
+                                                           const Machine& machine);
 
   // At most what Open takes for a table.
   static size_t Estimate(const ModuleTable& table);

@@ -23,9 +23,9 @@ enum class SFrameVersion : uint8_t { kNone, kV1, kV2, kV3, kUnknown, kBigEndian 
 SFrameVersion SFrameVersionOf(std::span<const std::byte> bytes);
 
 struct SFrameHeader {
-  const Machine* machine = &kX86_64;  // never null
-  bool sorted = false;                // as the section claims
-  int8_t fixed_fp = 0;                // the caller's FP and RA are at the CFA plus this; 0: each row says where
+  const Machine* machine = nullptr;  // never null in a section that is open
+  bool sorted = false;               // as the section claims
+  int8_t fixed_fp = 0;               // the caller's FP and RA are at the CFA plus this; 0: each row says where
   int8_t fixed_ra = 0;
   uint32_t functions = 0;
   uint32_t rows = 0;

@@ -51,8 +51,8 @@ struct FoundCaller {
 
 class Strategies {
  public:
-  Strategies(const UnwindOrder& order, RowFinderLimits limits, const Machine& machine)
-      : machine_(&machine), by_frame_pointer_(order.Has(FrameSource::kFramePointer)), rows_(order, limits, machine) {}
+  Strategies(const Machine& machine, const UnwindOrder& order, RowFinderLimits limits)
+      : machine_(&machine), by_frame_pointer_(order.Has(FrameSource::kFramePointer)), rows_(machine, order, limits) {}
 
   // Fills `found` for the frame in which `state` stands, which is in `code`. `made`: what is known of code that the
   // process has made; null: nothing. Otherwise says why the walk ends here.

@@ -43,15 +43,15 @@ void TraceMade(const MadeFrame& made, const StackCopy& copy, const FrameState& s
 
 }  // namespace
 
-Walker::Walker(const UnwindOrder& order, RowFinderLimits limits, const Machine& machine, size_t max_frames)
-    : machine_(&machine), max_frames_(max_frames), strategies_(order, limits, machine) {
+Walker::Walker(const Machine& machine, const UnwindOrder& order, RowFinderLimits limits, size_t max_frames)
+    : machine_(&machine), max_frames_(max_frames), strategies_(machine, order, limits) {
   UnwindOrder other = order;
   std::vector<FrameSource>& sources = other.sources;
   const auto sframe = std::find(sources.begin(), sources.end(), FrameSource::kSFrame);
   const auto eh_frame = std::find(sframe, sources.end(), FrameSource::kEhFrame);
   if (eh_frame == sources.end()) return;
   std::iter_swap(sframe, eh_frame);
-  extra_strategies_.emplace(other, limits, machine);
+  extra_strategies_.emplace(machine, other, limits);
 }
 
 void Walker::Trace(const FoundCaller& found, uint64_t lookup_pc, WalkTrace* trace) {

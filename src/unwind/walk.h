@@ -72,7 +72,7 @@ struct NeededStack {
 
 class Walker {
  public:
-  explicit Walker(const UnwindOrder& order = {}, RowFinderLimits limits = {}, const Machine& machine = kX86_64,
+  explicit Walker(const Machine& machine, const UnwindOrder& order = {}, RowFinderLimits limits = {},
                   size_t max_frames = kMaxFrames);
 
   // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that

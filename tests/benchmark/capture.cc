@@ -29,9 +29,10 @@ __attribute__((noinline)) void Capture() {
   size_t size = 0;
   pthread_attr_getstack(&attributes, &base, &size);
   pthread_attr_destroy(&attributes);
-  const uint64_t above = reinterpret_cast<uint64_t>(base) + size - captured.registers.sp();
+  const uint64_t above = reinterpret_cast<uint64_t>(base) + size - kHostMachine.SpOf(captured.registers);
   captured.stack.resize(std::min<uint64_t>(above, kMaxBytes));
-  std::memcpy(captured.stack.data(), reinterpret_cast<const void*>(captured.registers.sp()), captured.stack.size());
+  std::memcpy(captured.stack.data(), reinterpret_cast<const void*>(kHostMachine.SpOf(captured.registers)),
+              captured.stack.size());
 }
 
 // Frames of different sizes and with saved registers, as of a real program.

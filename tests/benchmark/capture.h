@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "process/registers.h"
+#include "process/machine.h"
 
 namespace offcpu {
 
@@ -14,7 +14,7 @@ struct Captured {
   Registers registers;
   std::vector<std::byte> stack;  // from the stack pointer on
 
-  uint64_t begin() const { return registers.sp(); }
+  uint64_t begin() const { return kHostMachine.SpOf(registers); }
   uint64_t end() const { return begin() + stack.size(); }
 };
 

@@ -41,9 +41,9 @@ const Object* TheObject() {
   absl::StatusOr<Module> module = ReadFileImage(FileMemory(object.fd));
   if (!module.ok()) return nullptr;
   object.module = std::make_shared<const Module>(*std::move(module));
-  auto sframe = SFrameTable::Open(object.module->sframe, object.module->code);
+  auto sframe = SFrameTable::Open(object.module->sframe, object.module->code, kX86_64);
   if (!sframe.ok()) return nullptr;
-  RowFinder eh_frame(*ParseUnwindOrder("eh_frame"));
+  RowFinder eh_frame(kX86_64, *ParseUnwindOrder("eh_frame"));
   std::mt19937_64 random(1);
   const CodeRange code = object.module->code.at(0);
   for (size_t tries = 0; object.addresses.size() < kAddresses && tries < 100 * kAddresses; ++tries) {
@@ -69,7 +69,7 @@ void Run(benchmark::State& state, const std::vector<uint64_t>& addresses, LookUp
 void BM_RowKnown(benchmark::State& state) {
   const Object* object = TheObject();
   if (object == nullptr) return state.SkipWithError("OFFCPU_BENCH_OBJECT is none with both tables");
-  RowFinder rows;
+  RowFinder rows(kX86_64);
   Run(state, object->addresses, [&](uint64_t address) {
     UnwindRow row;
     return rows.Find(object->module, address, false, &row) == FindOutcome::kFound;
@@ -80,7 +80,7 @@ BENCHMARK(BM_RowKnown);
 void BM_RowSFrame(benchmark::State& state) {
   const Object* object = TheObject();
   if (object == nullptr) return state.SkipWithError("OFFCPU_BENCH_OBJECT is none with both tables");
-  auto table = SFrameTable::Open(object->module->sframe, object->module->code);
+  auto table = SFrameTable::Open(object->module->sframe, object->module->code, kX86_64);
   Run(state, object->addresses, [&](uint64_t address) {
     UnwindRow row;
     return (*table)->Find(address, &row) == FindOutcome::kFound;
@@ -91,7 +91,7 @@ BENCHMARK(BM_RowSFrame);
 void BM_RowEhFrame(benchmark::State& state) {
   const Object* object = TheObject();
   if (object == nullptr) return state.SkipWithError("OFFCPU_BENCH_OBJECT is none with both tables");
-  RowFinder rows(*ParseUnwindOrder("eh_frame"), {.rows = 0});
+  RowFinder rows(kX86_64, *ParseUnwindOrder("eh_frame"), {.rows = 0});
   Run(state, object->addresses, [&](uint64_t address) {
     UnwindRow row;
     return rows.Find(object->module, address, false, &row) == FindOutcome::kFound;

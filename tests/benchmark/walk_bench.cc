@@ -32,7 +32,7 @@ size_t Walk(Walker& walker, UserStack* stack, WalkTrace* trace = nullptr) {
 }
 
 void CheckSame(size_t frames, benchmark::State& state) {
-  Walker walker;
+  Walker walker(kX86_64);
   UserStack stack;
   const size_t ours = Walk(walker, &stack);
   if (stack.end != EndReason::kComplete) state.SkipWithError("our walk is not complete");
@@ -44,7 +44,7 @@ void CheckSame(size_t frames, benchmark::State& state) {
 }
 
 void BM_WalkCached(benchmark::State& state) {
-  Walker walker;
+  Walker walker(kX86_64);
   UserStack stack;
   size_t frames = Walk(walker, &stack);
   for (auto _ : state) benchmark::DoNotOptimize(frames = Walk(walker, &stack));
@@ -54,7 +54,7 @@ BENCHMARK(BM_WalkCached);
 
 // Rows asked for anew, from tables that are open.
 void BM_WalkColdEhFrame(benchmark::State& state) {
-  Walker walker({}, {.rows = 0});
+  Walker walker(kX86_64, {}, {.rows = 0});
   UserStack stack;
   size_t frames = Walk(walker, &stack);
   for (auto _ : state) benchmark::DoNotOptimize(frames = Walk(walker, &stack));

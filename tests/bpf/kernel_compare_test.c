@@ -21,8 +21,8 @@ static void begin_code(void)
 	begin_kernel();
 	add_function(0, 16); /* and all behind it, up to the entry */
 	add_entry(0x300);
-	orc_settings->sched_text = (struct wire_range){FUNCTION(0x100), FUNCTION(0x200)};
-	orc_settings->lock_text = (struct wire_range){FUNCTION(0x200), FUNCTION(0x300)};
+	walk_settings->sched_text = (struct wire_range){FUNCTION(0x100), FUNCTION(0x200)};
+	walk_settings->lock_text = (struct wire_range){FUNCTION(0x200), FUNCTION(0x300)};
 }
 
 static const __u64 plain_frames[] = {SCHEDULE, RETURN(1), LOCK, RETURN(2), RETURN(0x300)};
@@ -91,7 +91,7 @@ TEST(KernelCompare, FunctionsAreLeftOutUpToTheEnd)
 TEST(KernelCompare, FramesBeyondThoseThatTheHelperTellsMakeNoDifference)
 {
 	begin_code();
-	orc_settings->max_frames = 2;
+	walk_settings->max_frames = 2;
 	helper_tells(told_frames, 2);
 	EXPECT_EQ(walked_stack_id(new_caller(1, plain_frames, 5)), kernel_id(plain_frames, 5));
 }
@@ -99,7 +99,7 @@ TEST(KernelCompare, FramesBeyondThoseThatTheHelperTellsMakeNoDifference)
 TEST(KernelCompare, HelperThatCouldHaveToldMoreMakesADifference)
 {
 	begin_code();
-	orc_settings->max_frames = 3;
+	walk_settings->max_frames = 3;
 	helper_tells(told_frames, 2);
 	EXPECT_EQ(walked_stack_id(new_caller(1, plain_frames, 5)), 0);
 	EXPECT_EQ(control.kernel_walk_differs, 1);
@@ -114,7 +114,7 @@ TEST(KernelCompare, LongestStackIsCompared)
 	helper_tells(frames, 127);
 	EXPECT_EQ(walked_stack_id(new_chain(1, 125)), kernel_id(frames, 127));
 	host.task_frames[126]++;
-	orc_settings->checks_all = 1;
+	walk_settings->checks_all = 1;
 	EXPECT_EQ(walked_stack_id(new_chain(2, 125)), 0);
 }
 
@@ -152,7 +152,7 @@ TEST(KernelCompare, StackThatIsKnownIsNotComparedAgain)
 TEST(KernelCompare, AllStacksAreComparedWhereTestsWantIt)
 {
 	begin_code();
-	orc_settings->checks_all = 1;
+	walk_settings->checks_all = 1;
 	helper_tells(told_frames, 3);
 	EXPECT_NE(walked_stack_id(new_caller(1, plain_frames, 5)), 0);
 	helper_tells(other_frames, 3);
@@ -187,7 +187,7 @@ TEST(KernelCompare, GuessThatDiffersIsNotTakenAndEndsNothing)
 TEST(KernelCompare, GuessEndsNothingWhereAllAreCompared)
 {
 	begin_code();
-	orc_settings->checks_all = 1;
+	walk_settings->checks_all = 1;
 	helper_tells(told_frames, 3);
 	EXPECT_EQ(walked_stack_id(new_guess(1)), 0);
 	EXPECT_EQ(control.kernel_walk_differs, 0);
@@ -268,7 +268,7 @@ TEST(KernelCompare, RowsOfInterruptedModulesAreLookedForAgain)
 TEST(KernelCompare, ModuleEndsWalksForGoodWhereAllAreCompared)
 {
 	begin_module();
-	orc_settings->checks_all = 1;
+	walk_settings->checks_all = 1;
 	helper_tells(told_frames, 3);
 	EXPECT_EQ(walked_stack_id(new_module_caller(1)), 0);
 	EXPECT_EQ(control.kernel_walk_differs, 1);

@@ -262,7 +262,7 @@ TEST(KernelMemo, WrongMemoEndsWalksWhereAllAreCompared)
 	struct stack_definition known = {.head = {.id = kernel_id(frames, 1)}};
 
 	begin_memos();
-	orc_settings->checks_all = 1;
+	walk_settings->checks_all = 1;
 	task = new_chain(1, CHAIN);
 	expect_walked(task, chain_id(CHAIN));
 	expect_walked(task, chain_id(CHAIN));

@@ -53,7 +53,7 @@ static inline void set_row(struct tables *tables, __u64 address, __s16 sp_offset
 static inline void add_row(__u64 address, __s16 sp_offset, __s16 bp_offset, __u16 bits)
 {
 	set_row(tables_at(0), address, sp_offset, bp_offset, bits);
-	orc_settings->rows = tables_at(0)->count;
+	walk_settings->rows = tables_at(0)->count;
 }
 
 /* A function whose frame takes so many bytes from its stack pointer up to the one of its caller. */
@@ -80,15 +80,16 @@ static inline void begin_kernel(void)
 	EXPECT_EQ(memory, TABLES);
 	__builtin_memset(memory, 0, 0x40000);
 	__builtin_memset(host_value(&orc_rows, &first, 0), 0, ORC_PLACES * sizeof(__u64));
-	orc_settings->rows = 0;
-	orc_settings->modules = 0;
-	orc_settings->text = (struct wire_range){TEXT, TEXT_END};
-	orc_settings->addresses = (__u64)tables_at(0)->distances;
-	orc_settings->entries = (__u64)tables_at(0)->rows;
-	orc_settings->max_frames = WIRE_KERNEL_FRAMES;
-	orc_settings->ret_from_fork = TEXT + 0x900001;
-	orc_settings->trampolines[0] = TEXT + 0x900002;
-	orc_settings->trampolines[1] = TEXT + 0x900003;
+	walk_settings->rows = 0;
+	walk_settings->enabled = 1;
+	walk_settings->modules = 0;
+	walk_settings->text = (struct wire_range){TEXT, TEXT_END};
+	walk_settings->addresses = (__u64)tables_at(0)->distances;
+	walk_settings->entries = (__u64)tables_at(0)->rows;
+	walk_settings->max_frames = WIRE_KERNEL_FRAMES;
+	walk_settings->ret_from_fork = TEXT + 0x900001;
+	walk_settings->trampolines[0] = TEXT + 0x900002;
+	walk_settings->trampolines[1] = TEXT + 0x900003;
 	control.orc_registers = (struct wire_orc_registers){
 		.sp = REG_SP, .prev_sp = REG_PREV_SP, .bp_indirect = REG_BP_INDIRECT};
 }
@@ -99,7 +100,7 @@ static inline struct list_head *begin_modules(void)
 	struct list_head *head = host_allocate(sizeof(*head));
 
 	head->next = head;
-	orc_settings->modules = (__u64)head;
+	walk_settings->modules = (__u64)head;
 	return head;
 }
 
@@ -145,7 +146,7 @@ static inline struct task_struct *new_chain(int pid, __u32 count)
 {
 	struct task_struct *task = new_sleeper(pid, OLD_BYTES + 16ULL * (count + 1));
 
-	if (!orc_settings->rows) {
+	if (!walk_settings->rows) {
 		add_function(0, 16);
 		add_function(1, 16);
 		add_entry(2);

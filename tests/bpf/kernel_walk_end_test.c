@@ -226,14 +226,14 @@ TEST(KernelWalkEnd, ShortestStackHasWhatTheSwitchPushed)
 	}
 }
 
-TEST(KernelWalkEnd, NothingIsWalkedWithoutRows)
+TEST(KernelWalkEnd, NothingIsWalkedWhereThatIsNotEnabled)
 {
 	struct task_struct *task;
 
 	begin_kernel();
 	task = new_chain(1, 1);
 	EXPECT_TRUE(can_walk(task));
-	orc_settings->rows = 0;
+	walk_settings->enabled = 0;
 	EXPECT_FALSE(can_walk(task));
 }
 

@@ -13,7 +13,8 @@ static void add_rows(__u32 count)
 
 static __s64 offset_found(__u64 address)
 {
-	return orc_cfa_offset(search_orc(address, orc_config.addresses, orc_config.entries, orc_config.rows));
+	return orc_cfa_offset(
+		search_orc(address, walk_config.addresses, walk_config.entries, walk_config.rows));
 }
 
 TEST(OrcSearch, EachRowIsFoundFromItsFirstAddressToItsLast)
@@ -51,7 +52,7 @@ TEST(OrcSearch, DistancesMayLeadBackwards)
 	struct tables *tables;
 
 	begin_kernel();
-	orc_settings->text.begin = TABLES - 0x10000;
+	walk_settings->text.begin = TABLES - 0x10000;
 	tables = tables_at(1);
 	set_row(tables, TABLES - 0x2000, 24, 0, BITS(REG_SP, REG_NONE, TYPE_CALL));
 	set_row(tables, TABLES - 0x1000, 32, 0, BITS(REG_SP, REG_NONE, TYPE_CALL));
@@ -66,7 +67,7 @@ TEST(OrcSearch, DistancesMayLeadBackwards)
 TEST(OrcSearch, TablesWithoutRowsHaveNone)
 {
 	begin_kernel();
-	EXPECT_EQ(search_orc(FUNCTION(10), orc_config.addresses, orc_config.entries, 0), 0);
+	EXPECT_EQ(search_orc(FUNCTION(10), walk_config.addresses, walk_config.entries, 0), 0);
 }
 
 /* A search halves what is left 24 times, and leaves the last of 2^24 rows, but two of more. */
@@ -90,26 +91,26 @@ TEST(OrcSearch, AddressesThatCannotBeReadHaveNoRow)
 {
 	begin_kernel();
 	add_rows(ROWS);
-	host.unreadable_begin = orc_config.addresses;
-	host.unreadable_end = orc_config.addresses + sizeof(__s32) * ROWS;
-	EXPECT_EQ(search_orc(FUNCTION(10), orc_config.addresses, orc_config.entries, ROWS), 0);
+	host.unreadable_begin = walk_config.addresses;
+	host.unreadable_end = walk_config.addresses + sizeof(__s32) * ROWS;
+	EXPECT_EQ(search_orc(FUNCTION(10), walk_config.addresses, walk_config.entries, ROWS), 0);
 }
 
 TEST(OrcSearch, RowsThatCannotBeReadAreNone)
 {
 	begin_kernel();
 	add_rows(ROWS);
-	host.unreadable_begin = orc_config.entries;
-	host.unreadable_end = orc_config.entries + 6;
-	EXPECT_EQ(search_orc(FUNCTION(10), orc_config.addresses, orc_config.entries, ROWS), 0);
-	EXPECT_NE(search_orc(FUNCTION(11), orc_config.addresses, orc_config.entries, ROWS), 0);
+	host.unreadable_begin = walk_config.entries;
+	host.unreadable_end = walk_config.entries + 6;
+	EXPECT_EQ(search_orc(FUNCTION(10), walk_config.addresses, walk_config.entries, ROWS), 0);
+	EXPECT_NE(search_orc(FUNCTION(11), walk_config.addresses, walk_config.entries, ROWS), 0);
 }
 
 TEST(OrcSearch, WordHasTheAddressAndNotWhereItsRowBegins)
 {
 	begin_kernel();
 	add_rows(1);
-	EXPECT_EQ(search_orc(FUNCTION(10) + 7, orc_config.addresses, orc_config.entries, 1) & 0x7fffffff,
+	EXPECT_EQ(search_orc(FUNCTION(10) + 7, walk_config.addresses, walk_config.entries, 1) & 0x7fffffff,
 		  0xa07);
 }
 
@@ -277,15 +278,4 @@ TEST(KeptRows, AddressOutOfReachIsNoneOfCode)
 	EXPECT_NE(orc_row(TEXT), 0);
 	EXPECT_NE(orc_row(TEXT + 0x7fffffff), 0);
 	EXPECT_EQ(orc_row(TEXT + 0x80000000), 0);
-}
-
-TEST(OrcHeader, FirstBytesOfTheTablesHashAreRead)
-{
-	const __u8 header[] = {0xfe, 0x5d, 0x32, 0xbf, 0x58};
-
-	orc_settings->header = (__u64)header;
-	EXPECT_EQ((__u32)read_orc_header(NULL), 0xbf325dfe);
-	host.unreadable_begin = (__u64)header;
-	host.unreadable_end = (__u64)header + 5;
-	EXPECT_EQ(read_orc_header(NULL), 0);
 }

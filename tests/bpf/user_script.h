@@ -25,6 +25,13 @@ static inline __u64 user_row_word(__u64 rules, __s64 cfa_offset, __s64 fp_offset
 	       ((__u64)(fp_offset / 8) & 0xffffff) << 28;
 }
 
+/* The same of AArch64, where the return address is anywhere; at 0: in its register. */
+static inline __u64 arm64_row_word(__u64 rules, __s64 cfa_offset, __s64 fp_offset, __s64 ra_offset)
+{
+	return 1ULL << 63 | rules | ((__u64)(cfa_offset / 8) & 0xfffff) << 4 |
+	       ((__u64)(fp_offset / 8) & 0xffff) << 24 | ((__u64)(ra_offset / 8) & 0xfff) << 40;
+}
+
 /* The key of a row of this code for an address, and the name of a user stack. */
 static inline __u64 user_key(__u64 code_hash, __u64 address)
 {
@@ -52,16 +59,21 @@ static inline struct wire_user_row_bucket *bucket_of(__u64 key)
 	return host_value(&user_rows, &index, 0);
 }
 
-/* Tells a row for one address, in the first free place of its bucket, or in the last one. */
-static inline void tell_row(__u64 address, __u64 rules, __s64 cfa_offset, __s64 fp_offset)
+/* Tells the word of a row for one address, in the first free place of its bucket, or in the last one. */
+static inline void tell_word(__u64 address, __u64 word)
 {
-	__u64 key = user_key(CODE_HASH, address), word = user_row_word(rules, cfa_offset, fp_offset);
+	__u64 key = user_key(CODE_HASH, address);
 	struct wire_user_row_bucket *bucket = bucket_of(key);
 	__u32 i = 0;
 
 	while (i < 3 && bucket->rows[i].row && (bucket->rows[i].check ^ bucket->rows[i].row) != key)
 		i++;
 	bucket->rows[i] = (struct wire_user_row){.check = key ^ word, .row = word};
+}
+
+static inline void tell_row(__u64 address, __u64 rules, __s64 cfa_offset, __s64 fp_offset)
+{
+	tell_word(address, user_row_word(rules, cfa_offset, fp_offset));
 }
 
 /* The same for the return address behind a call: it is looked up one before. */
@@ -94,7 +106,11 @@ static inline struct user_thread new_user_thread(int pid, __u64 sp)
 		host_memory(thread.task, page);
 	thread.state = bpf_task_storage_get(&tasks, thread.task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	thread.regs = host_regs(thread.task);
+#if defined(__TARGET_ARCH_x86)
 	thread.regs->ip = LEAF;
+#else
+	thread.regs->pc = LEAF;
+#endif
 	thread.regs->sp = sp;
 	know_code(thread);
 	return thread;

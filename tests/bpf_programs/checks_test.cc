@@ -21,7 +21,7 @@ constexpr uint64_t Bit(int capability) { return uint64_t{1} << capability; }
 HostFacts Everything() {
   KernelFeatures features;
   features.switch_tp = features.task_iter = features.exit_tp = features.rq_clock = true;
-  features.mm_tree = features.can_read_user = features.orc = true;
+  features.mm_tree = features.can_read_user = features.kernel_walk = true;
   features.task_work_arguments = 5;
   features.ranges.schedule = {.begin = 0xffffffff81000000, .end = 0xffffffff81001000};
   return {.release = "6.18.0",
@@ -78,7 +78,8 @@ TEST(Checks, Linux612CopiesAtTheSwitch) {
 
 TEST(Checks, Linux61ReadsNoUserMemory) {
   HostFacts facts = Everything();
-  facts.features->exit_tp = facts.features->mm_tree = facts.features->can_read_user = facts.features->orc = false;
+  facts.features->exit_tp = facts.features->mm_tree = facts.features->can_read_user = facts.features->kernel_walk =
+      false;
   facts.features->task_work_arguments = 0;
   EXPECT_THAT(Complaints(facts),
               ElementsAre("sched_exit_tp: limited", "reads of user memory: limited", "task work: limited",
@@ -118,7 +119,7 @@ TEST(Checks, ARealTimeKernelHasTaskWorkThatIsNotUsed) {
 
 TEST(Checks, AKernelWithFramePointersHasNoUnwindTables) {
   HostFacts facts = Everything();
-  facts.features->orc = false;
+  facts.features->kernel_walk = false;
   EXPECT_THAT(Complaints(facts), ElementsAre("kernel's unwind tables: limited"));
 }
 
@@ -178,7 +179,7 @@ TEST(Checks, TheKernelsAnswerIsRepeated) {
 TEST(Checks, KernelSymbolsMayBeHiddenFromSomeFromAllOrNotThere) {
   HostFacts facts = Everything();
   facts.features->ranges.schedule = {};
-  facts.features->orc = false;  // tables that are not found for this reason are no complaint of their own
+  facts.features->kernel_walk = false;  // tables that are not found for this reason are no complaint of their own
   EXPECT_THAT(Complaints(facts), ElementsAre("kernel symbols: limited"));
   EXPECT_THAT(Find(facts, "kernel symbols").advice, HasSubstr("CAP_SYSLOG"));
   facts.kptr_restrict = 2;

@@ -327,9 +327,9 @@ TEST(Decode, Capture) {
   EXPECT_EQ(capture.process.pid, 7);
   EXPECT_EQ(capture.tid, 8);
   EXPECT_EQ(capture.code, (CodeVersion{.sequence = 12, .hash = 13}));
-  EXPECT_EQ(capture.registers.pc(), 116u);
-  EXPECT_EQ(capture.registers.sp(), 107u);
-  EXPECT_EQ(capture.registers.fp(), 106u);
+  EXPECT_EQ(kX86_64.PcOf(capture.registers), 116u);
+  EXPECT_EQ(kX86_64.SpOf(capture.registers), 107u);
+  EXPECT_EQ(kX86_64.FpOf(capture.registers), 106u);
   EXPECT_TRUE(capture.in_syscall);
   EXPECT_FALSE(capture.is_32_bit);
   EXPECT_FALSE(capture.more);

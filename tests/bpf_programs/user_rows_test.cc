@@ -36,6 +36,13 @@ TEST(UserRow, HasOffsetsOfTwentyFourBitsOfWords) {
 }
 
 // 8 << 52 and 3 << 56: words below the frame pointer; 1 << 60: the caller's stack pointer is kept in one.
+// x86-64 has no other place for it.
+TEST(UserRow, HasItsReturnAddressBelowTheCfa) {
+  EXPECT_NE(PackUserRow({.cfa_offset = 16, .ra_offset = -8}), 0u);
+  EXPECT_EQ(PackUserRow({.cfa_offset = 16, .ra_offset = 0}), 0u);
+  EXPECT_EQ(PackUserRow({.cfa_offset = 16, .ra_offset = -16}), 0u);
+}
+
 TEST(UserRow, HasWhatAnInterpretersFrameShows) {
   const UserRow row = {.cfa = UserRow::Cfa::kFramePointer, .cfa_offset = 16, .shown = {8, 3}, .keeps_sp = true};
   EXPECT_EQ(PackUserRow(row),

@@ -283,7 +283,7 @@ class Comparison {
 
   std::shared_ptr<const Module> module_;
   Reference& reference_;
-  RowFinder rows_{*ParseUnwindOrder("eh_frame")};
+  RowFinder rows_{kX86_64, *ParseUnwindOrder("eh_frame")};
   UnwindRow last_;
   uint64_t addresses_ = 0;
   uint64_t described_ = 0;

@@ -119,7 +119,7 @@ class HeldWalk {
   }
 
   std::string name_;
-  Walker walker_;
+  Walker walker_{kX86_64};
   UserStack stack_;
   WalkTrace trace_;
   std::vector<uint64_t> pcs_;
@@ -163,7 +163,7 @@ class Session {
   }
 
   void CheckHere(const std::vector<uint64_t>& truth) {
-    const uint64_t begin = stepper_.registers().sp() - kX86_64.red_zone_bytes;
+    const uint64_t begin = kX86_64.SpOf(stepper_.registers()) - kX86_64.red_zone_bytes;
     const size_t size = ProcessMemory(stepper_.pid()).ReadSome(begin, stack_);
     const SpanMemory memory(begin, std::span(stack_).first(size));
     const StackCopy copy = {memory, begin, begin + size, size == stack_.size()};

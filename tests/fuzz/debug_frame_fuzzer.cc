@@ -16,9 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::optional<std::vector<std::byte>> bytes = DebugFrameAsEhFrame(std::as_bytes(std::span(data, size)));
   if (!bytes) return 0;
   const ModuleTable table = {.address = 0, .bytes = *bytes};
-  const std::optional<EhFrameIndex> index = IndexEhFrame(table);
+  const std::optional<EhFrameIndex> index = IndexEhFrame(table, kX86_64);
   if (!index || index->fdes.size() > size / 24) std::abort();
-  const auto rows = EhFrameTable::Open(table);
+  const auto rows = EhFrameTable::Open(table, kX86_64);
   if (rows == nullptr) std::abort();
   for (const FdeSpan& fde : index->fdes) {
     UnwindRow row;

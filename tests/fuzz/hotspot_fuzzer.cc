@@ -94,7 +94,7 @@ class Java {
     const SpanMemory memory(kStack, std::as_bytes(std::span(stack)));
     const std::unique_ptr<MadeCode> code = hotspot.CodeAt(captured_ns);
     UserStack walked;
-    Walker walker;
+    Walker walker(kX86_64);
     walker.Walk(AddressSpace({made}), registers, /*in_syscall=*/false,
                 {.memory = memory, .begin = kStack, .end = At(kStackWords)}, &walked, nullptr, code.get());
     return walked;

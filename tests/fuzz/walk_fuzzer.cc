@@ -38,14 +38,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hole.begin = 0x40000;
   hole.end = 0x60000;
   AddressSpace space({code, generated, hole});
-  registers.value[kAArch64Pc] = registers.pc();
-  registers.value[kAArch64Sp] = registers.sp();
+  registers.value[kAArch64Pc] = kX86_64.PcOf(registers);
+  registers.value[kAArch64Sp] = kX86_64.SpOf(registers);
   for (const Machine* machine : {&kX86_64, &kAArch64, &kI386}) {
     module->machine = machine;
-    Walker walker(UnwindOrder(), RowFinderLimits(), *machine);
+    Walker walker(*machine);
     if (machine == &kI386) {  // which has them where x86-64 has others
-      registers.value[kEip] = registers.pc();
-      registers.value[kEsp] = registers.sp();
+      registers.value[kEip] = kX86_64.PcOf(registers);
+      registers.value[kEsp] = kX86_64.SpOf(registers);
     }
     UserStack stack;
     walker.Walk(space, registers, size % 2 == 0, {memory, kStack, kStack + kStackBytes, size % 3 == 0}, &stack);

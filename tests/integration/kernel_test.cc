@@ -15,7 +15,7 @@ namespace {
 KernelRanges Ranges() {
   std::ostringstream text;
   text << std::ifstream("/proc/kallsyms").rdbuf();
-  return FindKernelRanges(text.str());
+  return FindKernelRanges(kHostMachine, text.str());
 }
 
 // Both mended, and in the form that is known, in all kernels that a test is run on.

@@ -318,10 +318,10 @@ TEST(NameTest, EveryKindAndReasonHasItsOwnName) {
                                  "running"));
   names.clear();
   for (int i = 0; i < kNoUserStackCount; ++i) names.emplace_back(Name(static_cast<NoUserStack>(i)));
-  EXPECT_THAT(
-      names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending", "lost",
-                         "gone", "target stuck", "unreadable process", "changing process", "not seen leaving",
-                         "switched off", "overload", "unsupported", "stale", "kernel thread", "on CPU", "not asked"));
+  EXPECT_THAT(names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending",
+                                 "lost", "gone", "target stuck", "unreadable process", "changing process",
+                                 "not seen leaving", "switched off", "overload", "32-bit code", "unsupported", "stale",
+                                 "kernel thread", "on CPU", "not asked"));
 }
 
 // Two rows, and those beyond the limit: each has its sums once more, by seconds.

@@ -102,7 +102,7 @@ class HotSpotWalk : public ::testing::TestWithParam<int> {
     registers.value[kRsp] = kStack;
     registers.value[kRbp] = At(20);
     const SpanMemory memory(kStack, stack_);
-    Walker walker;
+    Walker walker(kX86_64);
     UserStack stack;
     const std::unique_ptr<MadeCode> code = vm.CodeAt(captured_ns);
     walker.Walk(space, registers, /*in_syscall=*/true,
@@ -182,7 +182,7 @@ TEST_P(HotSpotWalk, FunctionsBeyondTheLimitAreInAnotherList) {
   vm->Read(vm_.memory(), {});
   const std::vector<std::string> names = NamesOf(before);
   {
-    FrameState state;
+    FrameState state = {.machine = &kX86_64};
     state.machine = &kX86_64;
     state.pc = interpreter_ + 0x100;
     state.fp = At(20);

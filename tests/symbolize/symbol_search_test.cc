@@ -34,7 +34,7 @@ class SymbolSearchTest : public ::testing::Test {
       strings += given.name + '\0';
     }
     const SpanMemory memory(0, std::as_bytes(std::span(strings)));
-    NameSource names(memory, 0, strings.size(), std::string(1, '\0'), ".L");
+    NameSource names(memory, 0, strings.size(), std::string(1, '\0'), {".L"});
     SymbolSearch search(addresses);
     for (size_t i = 0; i < symbols.size(); ++i) {
       const Given& given = symbols[i];

@@ -43,7 +43,7 @@ class AArch64Test : public ::testing::Test {
 
   std::vector<std::byte> bytes_;
   Registers registers_;
-  FrameState state_;
+  FrameState state_ = {.machine = &kAArch64};
 };
 
 constexpr ValueRule kInLr = {.offset = 0, .place = Place::kInRegister, .reg = kX30};
@@ -116,9 +116,6 @@ TEST_F(AArch64Test, SignaturesAreRemovedWhereTheRowSaysSo) {
     EXPECT_EQ(Step(row), std::nullopt);
     EXPECT_EQ(state_.pc, expected) << va_bits;
   }
-  BeLeaf();
-  EXPECT_EQ(Step(kFramedRow), std::nullopt);
-  EXPECT_EQ(state_.pc, 0x12af'ffff'8040'2000u) << "not signed: it is no address, which the mappings will tell";
 }
 
 TEST_F(AArch64Test, ASignedX30) {
@@ -217,6 +214,18 @@ TEST_F(AArch64Test, AFramePointerThatCannotBeReadEndsNothing) {
   EXPECT_EQ(Step({.cfa = OnReg(kAArch64Sp, 16), .ra = AtCfa(-8), .fp = AtCfa(-64)}), std::nullopt);
   EXPECT_FALSE(state_.fp_known);
   EXPECT_EQ(Step({.cfa = OnReg(kX29, 16), .ra = AtCfa(-8), .fp = kUnchanged}), EndReason::kRegisterUnknown);
+}
+
+// Rows that come from no table, and those of linkers' stubs, do not say whether it is signed.
+TEST_F(AArch64Test, SignaturesAreRemovedWhetherTheRowSaysSoOrNot) {
+  Put(0, kStack + 0x80);
+  Put(8, 0x0051'0000'0040'2000);
+  EXPECT_EQ(Step(kFramedRow), std::nullopt);
+  EXPECT_EQ(state_.pc, 0x402000u);
+  registers_.value[kX30] = 0x7f7f'0000'0040'3000;
+  BeLeaf();
+  EXPECT_EQ(Step(kLeafRow), std::nullopt);
+  EXPECT_EQ(state_.pc, 0x403000u);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class ApplyTest : public ::testing::Test {
     registers.value[kRip] = 0x401000;
     registers.value[kRsp] = kStack;
     registers.value[kRbp] = kStack + 64;
-    state = LeafState(registers, false);
+    state = LeafState(registers, false, kX86_64);
   }
   uint64_t& word(size_t i) { return words[i]; }
   std::optional<EndReason> Step(const UnwindRow& row, bool more = false) {
@@ -35,7 +35,7 @@ class ApplyTest : public ::testing::Test {
 
   std::array<uint64_t, kWords> words = {};
   Registers registers;
-  FrameState state;
+  FrameState state = {.machine = &kX86_64};
 };
 
 // CFA = reg + offset, RA at CFA - 8, FP unchanged: a function without a frame pointer.
@@ -149,7 +149,7 @@ TEST_F(ApplyTest, CfaMayStayWhereALeafHasItsReturnAddressInARegister) {
   UnwindRow row = Plain(0);
   row.ra = {.offset = 0, .place = Place::kInRegister, .reg = kRdi};
   registers.value[kRdi] = 0x402000;
-  state = LeafState(registers, false);
+  state = LeafState(registers, false, kX86_64);
   EXPECT_EQ(Step(row), std::nullopt);
   EXPECT_EQ(state.pc, 0x402000u);
   EXPECT_EQ(state.sp, kStack);
@@ -160,15 +160,15 @@ TEST_F(ApplyTest, CfaMayStayWhereALeafHasItsReturnAddressInARegister) {
 
 TEST_F(ApplyTest, NothingWraps) {
   registers.value[kRbx] = UINT64_MAX - 7;
-  state = LeafState(registers, false);
+  state = LeafState(registers, false, kX86_64);
   EXPECT_EQ(Step(Plain(8, kRbx)), EndReason::kBadCfa);
   registers.value[kRbx] = 4;
-  state = LeafState(registers, false);
+  state = LeafState(registers, false, kX86_64);
   EXPECT_EQ(Step(Plain(-8, kRbx)), EndReason::kBadCfa);
   UnwindRow row = Plain(0, kRbx);
   row.cfa.deref = true;
   registers.value[kRbx] = UINT64_MAX - 7;
-  state = LeafState(registers, false);
+  state = LeafState(registers, false, kX86_64);
   EXPECT_EQ(Step(row), EndReason::kBadMemory);
 }
 
@@ -218,13 +218,13 @@ TEST_F(ApplyTest, StackAtTheEndOfTheAddressSpace) {
   word(15) = 0x402000;
   for (const bool more : {false, true}) {
     registers.value[kRsp] = kBegin;
-    state = LeafState(registers, false);
+    state = LeafState(registers, false, kX86_64);
     EXPECT_EQ(Apply(Plain(kWords * 8), {memory, kBegin, kEnd, more}, &state), std::nullopt);
     EXPECT_EQ(state.pc, 0x402000u);
     EXPECT_EQ(state.sp, kEnd);
     EXPECT_EQ(Apply(Plain(8), {memory, kBegin, kEnd, more}, &state), EndReason::kBadCfa) << "beyond all addresses";
     registers.value[kRsp] = kEnd;
-    state = LeafState(registers, false);
+    state = LeafState(registers, false, kX86_64);
     UnwindRow row = Plain(8);
     row.cfa.offset = 0;
     row.cfa.deref = true;
@@ -261,7 +261,7 @@ TEST_F(ApplyTest, UndefinedFramePointer) {
 
 TEST_F(ApplyTest, OtherRegistersOnlyWhereAllAreKnown) {
   registers.value[kR12] = kStack;
-  state = LeafState(registers, false);
+  state = LeafState(registers, false, kX86_64);
   word(0) = 0x402000;
   EXPECT_EQ(Step(Plain(8, kR12)), std::nullopt);
   EXPECT_EQ(Step(Plain(16, kR12)), EndReason::kRegisterUnknown);
@@ -269,7 +269,7 @@ TEST_F(ApplyTest, OtherRegistersOnlyWhereAllAreKnown) {
 
 TEST_F(ApplyTest, RbxIsKnownAsFarAsRowsSayWhereItIs) {
   registers.value[kRbx] = kStack + 16;
-  state = LeafState(registers, false);
+  state = LeafState(registers, false, kX86_64);
   UnwindRow row = Plain(8);
   row.extra.place = Place::kUnchanged;
   word(0) = 0x402000;
@@ -289,9 +289,9 @@ TEST_F(ApplyTest, RbxIsKnownAsFarAsRowsSayWhereItIs) {
 TEST_F(ApplyTest, SystemCallOverwritesRegisters) {
   for (uint8_t reg : {kRax, kRcx, kR11}) {
     registers.value[reg] = kStack;
-    state = LeafState(registers, true);
+    state = LeafState(registers, true, kX86_64);
     EXPECT_EQ(Step(Plain(8, reg)), EndReason::kRegisterUnknown) << int{reg};
-    state = LeafState(registers, false);
+    state = LeafState(registers, false, kX86_64);
     word(0) = 0x402000;
     EXPECT_EQ(Step(Plain(8, reg)), std::nullopt) << int{reg};
   }
@@ -327,7 +327,7 @@ class KernelContextTest : public ::testing::Test {
     Registers registers;
     registers.value[kRsp] = kStack;
     registers.value[kRip] = 0x401000;
-    state = LeafState(registers, true);
+    state = LeafState(registers, true, kX86_64);
     state.source = FrameSource::kEhFrame;
     state.full = false;
   }
@@ -337,7 +337,7 @@ class KernelContextTest : public ::testing::Test {
   }
   std::array<uint64_t, 32> words = {};
   UnwindRow row;
-  FrameState state;
+  FrameState state = {.machine = &kX86_64};
 };
 
 TEST_F(KernelContextTest, AllRegistersAreKnown) {

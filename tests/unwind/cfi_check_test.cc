@@ -7,7 +7,7 @@
 namespace offcpu {
 namespace {
 
-bool WellFormed(const std::vector<uint8_t>& bytes) { return CfiWellFormed(std::as_bytes(std::span(bytes))); }
+bool WellFormed(const std::vector<uint8_t>& bytes) { return CfiWellFormed(kX86_64, std::as_bytes(std::span(bytes))); }
 
 std::vector<uint8_t> operator+(std::vector<uint8_t> a, const std::vector<uint8_t>& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -90,10 +90,10 @@ TEST(CfiCheckTest, RegisterNumbersOfACie) {
       {0xe1},                    // restore
   };
   for (const std::vector<uint8_t>& instruction : within) {
-    EXPECT_TRUE(CfiWellFormed(std::as_bytes(std::span(instruction)), kMaxCieRegister)) << int{instruction[0]};
+    EXPECT_TRUE(CfiWellFormed(kX86_64, std::as_bytes(std::span(instruction)), kMaxCieRegister)) << int{instruction[0]};
   }
   for (const std::vector<uint8_t>& instruction : beyond) {
-    EXPECT_FALSE(CfiWellFormed(std::as_bytes(std::span(instruction)), kMaxCieRegister)) << int{instruction[0]};
+    EXPECT_FALSE(CfiWellFormed(kX86_64, std::as_bytes(std::span(instruction)), kMaxCieRegister)) << int{instruction[0]};
     EXPECT_TRUE(WellFormed(instruction)) << int{instruction[0]};
   }
 }
@@ -131,6 +131,16 @@ TEST(CfiCheckTest, Expressions) {
 TEST(CfiCheckTest, AsLongAsAllowed) {
   EXPECT_TRUE(WellFormed(std::vector<uint8_t>(kMaxCfiBytes)));
   EXPECT_FALSE(WellFormed(std::vector<uint8_t>(kMaxCfiBytes + 1)));
+}
+
+// DW_CFA_AARCH64_negate_ra_state has no operands. On SPARC it is an instruction with a side effect on registers.
+TEST(CfiCheckTest, SignaturesAreOfAArch64) {
+  const std::vector<uint8_t> instructions = {0x41, 0x2d, 0x0e, 0x20, 0x2d};
+  const auto bytes = std::as_bytes(std::span(instructions));
+  EXPECT_TRUE(CfiWellFormed(kAArch64, bytes));
+  EXPECT_FALSE(CfiWellFormed(kX86_64, bytes));
+  EXPECT_FALSE(CfiWellFormed(kI386, bytes));
+  EXPECT_FALSE(CfiWellFormed(kAArch64, bytes.first(4).subspan(2, 1))) << "what follows is checked as well";
 }
 
 }  // namespace

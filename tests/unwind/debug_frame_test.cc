@@ -53,7 +53,7 @@ class Table {
   }
   // The functions that it describes after all.
   size_t Functions() const {
-    const auto index = IndexEhFrame({.address = 0, .bytes = AsEhFrame().value()});
+    const auto index = IndexEhFrame({.address = 0, .bytes = AsEhFrame().value()}, kX86_64);
     EXPECT_TRUE(index.has_value());
     EXPECT_EQ(index->bad_entries, 0u);
     return index->fdes.size();
@@ -71,7 +71,7 @@ TEST(DebugFrameTest, SaysTheSame) {
   const auto converted = table.AsEhFrame();
   ASSERT_TRUE(converted.has_value());
   for (const uint64_t address : {uint64_t{0}, uint64_t{0x123456}}) {
-    const auto rows = EhFrameTable::Open({.address = address, .bytes = *converted});
+    const auto rows = EhFrameTable::Open({.address = address, .bytes = *converted}, kX86_64);
     ASSERT_NE(rows, nullptr);
     EXPECT_EQ(rows->bad_entries(), 0u);
     UnwindRow row;
@@ -92,7 +92,7 @@ TEST(DebugFrameTest, SignalTrampoline) {
   Table table;
   table.Fde(table.Cie({1, 'S', 0}), 0x1000, 0x10, {});
   table.Fde(table.Cie(), 0x2000, 0x10, {});
-  const auto rows = EhFrameTable::Open({.address = 0, .bytes = table.AsEhFrame().value()});
+  const auto rows = EhFrameTable::Open({.address = 0, .bytes = table.AsEhFrame().value()}, kX86_64);
   ASSERT_NE(rows, nullptr);
   EXPECT_EQ(rows->BeginsSignalFrame(0x1000), true);
   EXPECT_EQ(rows->BeginsSignalFrame(0x2000), false);
@@ -132,7 +132,7 @@ TEST(DebugFrameTest, WhatIsLeftOut) {
 TEST(DebugFrameTest, InstructionsAreNotJudged) {
   Table table;
   table.Fde(table.Cie(), 0x1000, 0x10, {0x0e});
-  const auto index = IndexEhFrame({.address = 0, .bytes = table.AsEhFrame().value()});
+  const auto index = IndexEhFrame({.address = 0, .bytes = table.AsEhFrame().value()}, kX86_64);
   ASSERT_TRUE(index.has_value());
   EXPECT_EQ(index->bad_entries, 1u);
 }

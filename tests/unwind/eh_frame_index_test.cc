@@ -16,7 +16,7 @@ namespace {
 class EhFrameIndexTest : public ::testing::Test {
  protected:
   EhFrameIndex Index() {
-    auto index = IndexEhFrame(cfi.Table());
+    auto index = IndexEhFrame(cfi.Table(), kX86_64);
     EXPECT_TRUE(index.has_value());
     return index.value_or(EhFrameIndex());
   }
@@ -92,7 +92,7 @@ TEST_F(EhFrameIndexTest, BadCies) {
   auto bad = [](std::string_view letters, std::vector<uint8_t> data) {
     CfiBytes table;
     table.Fde(table.Cie(letters, std::move(data)), 0x1000, 0x10, {});
-    auto index = IndexEhFrame(table.Table());
+    auto index = IndexEhFrame(table.Table(), kX86_64);
     return index && index->fdes.empty() && index->bad_entries == 2;
   };
   EXPECT_TRUE(bad("eh", {0x1b})) << "of GCC 2";
@@ -186,7 +186,7 @@ TEST_F(EhFrameIndexTest, BrokenChain) {
        }) {
     cfi.bytes = good;
     cfi.bytes.insert(cfi.bytes.end(), tail.begin(), tail.end());
-    EXPECT_FALSE(IndexEhFrame(cfi.Table()).has_value()) << int{tail[0]};
+    EXPECT_FALSE(IndexEhFrame(cfi.Table(), kX86_64).has_value()) << int{tail[0]};
   }
 }
 
@@ -200,7 +200,7 @@ TEST_F(EhFrameIndexTest, EveryPrefix) {
     ModuleTable cut = whole;
     cut.bytes.resize(size);
     const bool between = size == first || size == fde || size == whole.bytes.size() - 4;
-    EXPECT_EQ(IndexEhFrame(cut).has_value(), between) << size;
+    EXPECT_EQ(IndexEhFrame(cut, kX86_64).has_value(), between) << size;
   }
 }
 
@@ -249,7 +249,7 @@ TEST_F(EhFrameIndexTest, SearchTableServesWhereTheChainIsBroken) {
   const size_t a = cfi.Fde(cfi.Cie(), 0x1000, 0x40, {});
   cfi.Number(3);  // no length
   const size_t b = cfi.Fde(cfi.Cie(), 0x2000, 0x40, {});
-  EXPECT_FALSE(IndexEhFrame(cfi.Table()).has_value());
+  EXPECT_FALSE(IndexEhFrame(cfi.Table(), kX86_64).has_value());
   const auto index = IndexEhFrame(cfi.Table(), kX86_64, CfiBytes::Header({{0x1000, a}, {0x2000, b}}));
   ASSERT_TRUE(index.has_value());
   EXPECT_EQ(index->fdes.size(), 2u);
@@ -276,7 +276,7 @@ TEST_F(EhFrameIndexTest, AsManyAsAllowed) {
   for (size_t i = 0; i < kMaxFdes; ++i) cfi.Fde(cie, 0x1000 + i * 16, 16, {});
   EXPECT_EQ(Index().fdes.size(), kMaxFdes);
   cfi.Fde(cie, 0x100, 16, {});
-  EXPECT_FALSE(IndexEhFrame(cfi.Table()).has_value());
+  EXPECT_FALSE(IndexEhFrame(cfi.Table(), kX86_64).has_value());
 }
 
 // The linker has counted the entries of libc in .eh_frame_hdr and listed where the described code begins.
@@ -290,7 +290,7 @@ TEST_F(EhFrameIndexTest, AgreesWithTheLinkersTable) {
     const ModuleTable& hdr = code.module->eh_frame_hdr;
     // Count in four bytes, entries of two data-relative numbers of four bytes.
     if (hdr.bytes.size() < 12 || hdr.bytes[2] != std::byte{0x03} || hdr.bytes[3] != std::byte{0x3b}) continue;
-    auto index = IndexEhFrame(code.module->eh_frame);
+    auto index = IndexEhFrame(code.module->eh_frame, kX86_64);
     ASSERT_TRUE(index.has_value()) << code.module->path;
     EXPECT_EQ(index->bad_entries, 0u) << code.module->path;
     const std::byte* const mapped = hdr.bytes.data();

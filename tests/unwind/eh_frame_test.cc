@@ -18,7 +18,7 @@ class EhFrameTest : public ::testing::Test {
   FindOutcome Find(const std::vector<uint8_t>& instructions, uint64_t offset = 0, std::string_view letters = "zR") {
     CfiBytes cfi;
     cfi.Fde(cfi.Cie(letters), kCode, 0x100, instructions);
-    auto table = EhFrameTable::Open(cfi.Table());
+    auto table = EhFrameTable::Open(cfi.Table(), kX86_64);
     EXPECT_NE(table, nullptr);
     row = UnwindRow();
     return table->Find(kCode + offset, &row);
@@ -194,7 +194,7 @@ TEST_F(EhFrameTest, OutsideOfEveryEntry) {
   const size_t cie = cfi.Cie();
   cfi.Fde(cie, 0x1000, 0x10, {});
   cfi.Fde(cie, 0x1020, 0x10, {});
-  auto table = EhFrameTable::Open(cfi.Table());
+  auto table = EhFrameTable::Open(cfi.Table(), kX86_64);
   ASSERT_NE(table, nullptr);
   for (uint64_t address : {0x0, 0xfff, 0x1010, 0x101f, 0x1030}) {
     EXPECT_EQ(table->Find(address, &row), FindOutcome::kNotHere) << address;
@@ -209,12 +209,12 @@ TEST_F(EhFrameTest, BadEntriesAreNotThere) {
   CfiBytes cfi;
   const size_t cie = cfi.Cie();
   cfi.Fde(cie, 0x1000, 0x10, {0x0f});
-  auto table = EhFrameTable::Open(cfi.Table());
+  auto table = EhFrameTable::Open(cfi.Table(), kX86_64);
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->bad_entries(), 1u);
   EXPECT_EQ(table->Find(0x1000, &row), FindOutcome::kNotHere);
   cfi.Fde(cie, 0x1020, 0x10, {});
-  table = EhFrameTable::Open(cfi.Table());
+  table = EhFrameTable::Open(cfi.Table(), kX86_64);
   EXPECT_EQ(table->Find(0x1000, &row), FindOutcome::kNotHere);
   EXPECT_EQ(table->Find(0x1020, &row), FindOutcome::kFound);
 }
@@ -225,7 +225,7 @@ TEST_F(EhFrameTest, EntryThatCannotBeExecuted) {
   // restore in a CIE: there is nothing yet to restore
   std::vector<uint8_t> body = {0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0xc6};
   cfi.Fde(cfi.Entry(body), kCode, 0x100, {});
-  auto table = EhFrameTable::Open(cfi.Table());
+  auto table = EhFrameTable::Open(cfi.Table(), kX86_64);
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->Find(kCode, &row), FindOutcome::kCorrupt);
 }
@@ -238,7 +238,7 @@ TEST_F(EhFrameTest, ExpressionsThatWereAskedForCount) {
   cfi.Fde(cie, 0x1010, 0x10,
           {0x0f, 3, 0x76, 0x78, 0x06,  // CFA = *(rbp - 8)
            0x10, 3, 2, 0x76, 0x70});   // rbx at rbp - 16
-  auto table = EhFrameTable::Open(cfi.Table());
+  auto table = EhFrameTable::Open(cfi.Table(), kX86_64);
   ASSERT_NE(table, nullptr);
   const size_t bytes = table->bytes();
   ASSERT_EQ(table->Find(0x1000, &row), FindOutcome::kFound);
@@ -249,7 +249,7 @@ TEST_F(EhFrameTest, ExpressionsThatWereAskedForCount) {
 }
 
 TEST_F(EhFrameTest, NoEntries) {
-  auto table = EhFrameTable::Open(ModuleTable());
+  auto table = EhFrameTable::Open(ModuleTable(), kX86_64);
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->Find(0x1000, &row), FindOutcome::kNotHere);
 }
@@ -258,7 +258,7 @@ TEST_F(EhFrameTest, BrokenTable) {
   CfiBytes cfi;
   cfi.Cie();
   cfi.bytes.push_back(1);
-  EXPECT_EQ(EhFrameTable::Open(cfi.Table()), nullptr);
+  EXPECT_EQ(EhFrameTable::Open(cfi.Table(), kX86_64), nullptr);
 }
 
 // Wherever tables lie, also where the addresses in front of them would be negative.
@@ -268,7 +268,7 @@ TEST_F(EhFrameTest, AddressOfTheTable) {
     cfi.Fde(cfi.Cie(), kCode, 0x10, {});
     ModuleTable moved = cfi.Table();
     moved.address += shift;
-    auto table = EhFrameTable::Open(moved);
+    auto table = EhFrameTable::Open(moved, kX86_64);
     ASSERT_NE(table, nullptr);
     if (kCode + shift > kCode) {
       EXPECT_EQ(table->Find(kCode + shift, &row), FindOutcome::kFound) << shift;
@@ -286,8 +286,8 @@ TEST_F(EhFrameTest, DamagedTables) {
   for (int round = 0; round < 20000; ++round) {
     ModuleTable damaged = good;
     for (int n = 0; n < 3; ++n) damaged.bytes[random() % good.bytes.size()] = static_cast<std::byte>(random());
-    auto index = IndexEhFrame(damaged);
-    auto table = EhFrameTable::Open(damaged);
+    auto index = IndexEhFrame(damaged, kX86_64);
+    auto table = EhFrameTable::Open(damaged, kX86_64);
     ASSERT_EQ(index.has_value(), table != nullptr);
     if (table == nullptr) continue;
     for (const FdeSpan& fde : index->fdes) {

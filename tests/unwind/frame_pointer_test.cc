@@ -14,7 +14,7 @@ class PlausibleTest : public ::testing::Test {
   bool Plausible(uint64_t fp, bool more = false) {
     std::array<uint64_t, 4> words = {};
     SpanMemory memory(kStack, std::as_bytes(std::span(words)));
-    FrameState state;
+    FrameState state = {.machine = &kX86_64};
     state.sp = kStack + 8;
     state.fp = fp;
     state.fp_known = known;
@@ -36,7 +36,7 @@ TEST_F(PlausibleTest, InTheStackAboveSp) {
 }
 
 TEST(FramePointerTest, EndOfChain) {
-  FrameState state;
+  FrameState state = {.machine = &kX86_64};
   state.fp = 0;
   EXPECT_FALSE(EndsFramePointerChain(state)) << "a leaf may have anything in the register";
   state.source = FrameSource::kEhFrame;

@@ -27,7 +27,7 @@ std::shared_ptr<const Module> MakeModule(int functions = 1) {
 }
 
 TEST(RowFinderTest, AsksOnceAndRemembers) {
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   auto module = MakeModule();
   UnwindRow row;
   EXPECT_EQ(finder.Find(module, 0x1004, false, &row), FindOutcome::kFound);
@@ -43,7 +43,7 @@ TEST(RowFinderTest, AsksOnceAndRemembers) {
 }
 
 TEST(RowFinderTest, OrderOfTheSources) {
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   UnwindRow row;
   EXPECT_EQ(finder.Find(nullptr, 0x1000, false, &row), FindOutcome::kFound);
   EXPECT_EQ(row.source, FrameSource::kFramePointer);
@@ -58,7 +58,7 @@ TEST(RowFinderTest, OrderOfTheSources) {
 }
 
 TEST(RowFinderTest, CorruptTableIsDroppedOnce) {
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   auto module = std::make_shared<Module>(Module());
   module->code = {{0x1000, 0x2000}};
   module->eh_frame.bytes.resize(3);
@@ -76,7 +76,7 @@ TEST(RowFinderTest, BadEntriesAreCounted) {
   auto module = std::make_shared<Module>();
   module->code = {{0x1000, 0x3000}};
   module->eh_frame = cfi.Table();
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   UnwindRow row;
   EXPECT_EQ(finder.Find(module, 0x1000, false, &row), FindOutcome::kNotHere);
   EXPECT_EQ(finder.stats().bad_entries, 1u);
@@ -86,7 +86,7 @@ TEST(RowFinderTest, BadEntriesAreCounted) {
 }
 
 TEST(RowFinderTest, LimitOfRows) {
-  RowFinder finder({}, {.rows = 4, .bytes = 1 << 20, .modules = 10});
+  RowFinder finder(kX86_64, {}, {.rows = 4, .bytes = 1 << 20, .modules = 10});
   auto module = MakeModule();
   UnwindRow row;
   for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(finder.Find(module, 0x1000 + i, false, &row), FindOutcome::kFound);
@@ -100,7 +100,7 @@ TEST(RowFinderTest, LimitOfRows) {
 }
 
 TEST(RowFinderTest, LimitOfModules) {
-  RowFinder finder({}, {.rows = 100, .bytes = 1 << 20, .modules = 2});
+  RowFinder finder(kX86_64, {}, {.rows = 100, .bytes = 1 << 20, .modules = 2});
   std::weak_ptr<const Module> held[3];
   UnwindRow row;
   for (auto& weak : held) {
@@ -120,14 +120,14 @@ TEST(RowFinderTest, LimitOfModules) {
 
 TEST(RowFinderTest, LimitOfBytes) {
   auto large = MakeModule(1000);
-  const size_t bytes = EhFrameTable::Open(large->eh_frame)->bytes();
-  RowFinder exact({}, {.rows = 100, .bytes = 2 * bytes, .modules = 10});
+  const size_t bytes = EhFrameTable::Open(large->eh_frame, kX86_64)->bytes();
+  RowFinder exact(kX86_64, {}, {.rows = 100, .bytes = 2 * bytes, .modules = 10});
   auto other = MakeModule(1000);
   UnwindRow row;
   exact.Find(large, 0x1000, false, &row);
   exact.Find(other, 0x1000, false, &row);
   EXPECT_EQ(exact.stats().evictions, 0u);
-  RowFinder less({}, {.rows = 100, .bytes = 2 * bytes - 1, .modules = 10});
+  RowFinder less(kX86_64, {}, {.rows = 100, .bytes = 2 * bytes - 1, .modules = 10});
   less.Find(large, 0x1000, false, &row);
   less.Find(other, 0x1000, false, &row);
   EXPECT_EQ(less.stats().evictions, 1u);
@@ -146,15 +146,15 @@ class RowFinderBudgetTest : public ::testing::Test {
   static constexpr size_t kEach = 400'000;  // while it is being prepared, and more than half of that afterwards
 
   std::shared_ptr<MemoryBudget> budget_ = std::make_shared<MemoryBudget>(2 * kEach);
-  RowFinder finder_;
+  RowFinder finder_{kX86_64};
   UnwindRow row_;
 };
 
 TEST_F(RowFinderBudgetTest, WhatIsPreparedIsPaidForAndGivenBack) {
   {
-    RowFinder finder;
+    RowFinder finder(kX86_64);
     EXPECT_EQ(finder.Find(ModuleOf(1), 0x1000, false, &row_), FindOutcome::kFound);
-    const size_t bytes = EhFrameTable::Open(MakeModule(2000)->eh_frame)->bytes();
+    const size_t bytes = EhFrameTable::Open(MakeModule(2000)->eh_frame, kX86_64)->bytes();
     EXPECT_EQ(budget_->stats().bytes, bytes);
   }
   EXPECT_EQ(budget_->stats().bytes, 0u);
@@ -186,7 +186,7 @@ TEST_F(RowFinderBudgetTest, WithoutRoomThereIsNoRowForNow) {
 
 // What two files have the same is prepared once.
 TEST(RowFinderTest, ModulesThatShareTheirTablesShareTheRows) {
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   UnwindRow row;
   const auto module = MakeModule();
   auto copy = std::make_shared<Module>();
@@ -229,13 +229,13 @@ class TwoTables : public ::testing::Test {
   }
   // The bytes of its SFrame table when 0x1010 has been asked for.
   static size_t BytesAfterALookUp(const Module& of) {
-    const auto table = SFrameTable::Open(of.sframe, of.code).value();
+    const auto table = SFrameTable::Open(of.sframe, of.code, kX86_64).value();
     UnwindRow row;
     EXPECT_EQ(table->Find(0x1010, &row), FindOutcome::kFound);
     return table->bytes();
   }
   std::string Sources(const char* order, bool plausible = false) {
-    RowFinder finder(Order(order));
+    RowFinder finder(kX86_64, Order(order));
     std::string text;
     for (uint64_t address : {0x1010, 0x1110, 0x1210, 0x1310}) {
       text += SourceOf(finder, module, address, plausible) + " ";
@@ -273,7 +273,7 @@ TEST_F(TwoTables, BeginsOfTrampolinesAreAskedInTheirOrder) {
   sframe.Function(0x1400, 0x10, SFrameBuilder::kSignal, {});
   module->sframe = sframe.Table();
   const auto begins = [this](const char* order) {
-    RowFinder finder(Order(order));
+    RowFinder finder(kX86_64, Order(order));
     std::string text;
     for (uint64_t address : {0x1000, 0x1200, 0x1201, 0x1400, 0x1401, 0x3000}) {
       text += finder.BeginsSignalFrame(module, address) ? "y" : "-";
@@ -285,7 +285,7 @@ TEST_F(TwoTables, BeginsOfTrampolinesAreAskedInTheirOrder) {
   EXPECT_EQ(begins("sframe"), "---y--");
   EXPECT_EQ(begins("eh_frame"), "yy----");
   EXPECT_EQ(begins("fp"), "------");
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   EXPECT_FALSE(finder.BeginsSignalFrame(nullptr, 0x1200));
 }
 
@@ -308,9 +308,9 @@ TEST_F(TwoTables, FramePointerWhereItsPlaceInTheOrderAllowsIt) {
 }
 
 TEST_F(TwoTables, GeneratedCodeHasAFramePointerAtMost) {
-  RowFinder with;
+  RowFinder with(kX86_64);
   EXPECT_EQ(SourceOf(with, nullptr, 0x1000), "fp");
-  RowFinder without(Order("sframe,eh_frame"));
+  RowFinder without(kX86_64, Order("sframe,eh_frame"));
   EXPECT_EQ(SourceOf(without, nullptr, 0x1000, true), "none");
 }
 
@@ -318,7 +318,7 @@ TEST_F(TwoTables, DamagedSFrameLeavesEhFrame) {
   for (size_t at : {3, 4, 8, 16}) {  // flags, ABI, number of functions, bytes of rows
     module->sframe = sframe.Table();
     module->sframe.bytes[at] = std::byte{0x7f};
-    RowFinder finder;
+    RowFinder finder(kX86_64);
     EXPECT_EQ(SourceOf(finder, module, 0x1010), "eh_frame") << at;
     EXPECT_EQ(SourceOf(finder, module, 0x1110), "none") << at;
     EXPECT_EQ(SourceOf(finder, module, 0x1110, true), "none") << "never by frame pointer";
@@ -326,7 +326,7 @@ TEST_F(TwoTables, DamagedSFrameLeavesEhFrame) {
   }
   module->sframe = ModuleTable();
   module->damaged_sframe = true;
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   EXPECT_EQ(SourceOf(finder, module, 0x1010), "eh_frame");
   EXPECT_EQ(finder.stats().corrupt_tables, 1u) << "it could not even be read";
 }
@@ -336,7 +336,7 @@ TEST_F(TwoTables, DamagedEhFrameLeavesSFrame) {
   EXPECT_EQ(Sources("eh_frame,sframe"), "sframe sframe none none ");
   module->eh_frame = ModuleTable();
   module->damaged_eh_frame = true;
-  RowFinder finder(Order("eh_frame,sframe,fp"));
+  RowFinder finder(kX86_64, Order("eh_frame,sframe,fp"));
   EXPECT_EQ(SourceOf(finder, module, 0x1010), "sframe");
   EXPECT_EQ(SourceOf(finder, module, 0x1310, true), "none");
   EXPECT_EQ(finder.stats().corrupt_tables, 1u);
@@ -347,7 +347,7 @@ TEST_F(TwoTables, DamagedFunctionEndsTheTable) {
   constexpr uint8_t kNoStart = 0x03;  // of a size that does not exist
   sframe.Function(0x1200, 0x100, kNoStart, {{0, 0x03, 16}});
   module->sframe = sframe.Table();
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   EXPECT_EQ(SourceOf(finder, module, 0x1010), "sframe");
   EXPECT_EQ(finder.stats().bad_entries, 1u);
   EXPECT_EQ(finder.stats().corrupt_tables, 0u);
@@ -362,7 +362,7 @@ TEST_F(TwoTables, OlderVersionsArePassedOver) {
   for (uint8_t version : {uint8_t{1}, uint8_t{2}}) {
     sframe.version = version;
     module->sframe = sframe.Table();
-    RowFinder finder;
+    RowFinder finder(kX86_64);
     EXPECT_EQ(SourceOf(finder, module, 0x1010), "eh_frame");
     EXPECT_EQ(SourceOf(finder, module, 0x1110), "none");
     EXPECT_EQ(finder.stats().sframe_old_versions, 1u);
@@ -372,7 +372,7 @@ TEST_F(TwoTables, OlderVersionsArePassedOver) {
 
 TEST_F(TwoTables, WithoutAHeaderThereIsNoSFrame) {
   module->sframe.bytes.assign(28, std::byte{0});
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   EXPECT_EQ(SourceOf(finder, module, 0x1010), "eh_frame");
   EXPECT_EQ(SourceOf(finder, module, 0x1110), "none");
   EXPECT_EQ(finder.stats().corrupt_tables, 0u);
@@ -386,7 +386,7 @@ TEST_F(TwoTables, FramePointerWhereTheOnlyTableIsPassedOver) {
     sframe.version = version;
     module->sframe = sframe.Table();
     EXPECT_EQ(Sources("sframe,eh_frame,fp"), "fp fp fp fp ") << int{version};
-    RowFinder finder;
+    RowFinder finder(kX86_64);
     for (uint64_t address : {0x1010, 0x1110}) EXPECT_EQ(SourceOf(finder, module, address), "fp");
     EXPECT_EQ(finder.stats().sframe_old_versions, 1u);
   }
@@ -420,7 +420,7 @@ class HoleTest : public ::testing::Test {
   // "sframe", "eh_frame", "fp" or "none", and the addresses that the answer is for.
   static std::string Answer(const std::shared_ptr<const Module>& module, uint64_t address,
                             const char* order = "sframe,eh_frame,fp") {
-    RowFinder finder(*ParseUnwindOrder(order));
+    RowFinder finder(kX86_64, *ParseUnwindOrder(order));
     UnwindRow row;
     if (finder.Find(module, address, true, &row) != FindOutcome::kFound) return "none";
     return absl::StrCat(std::string(Name(row.source)), " ", absl::Hex(row.begin), " ", absl::Hex(row.end));
@@ -514,7 +514,7 @@ TEST_F(TwoTables, DebugFrameBehindEhFrame) {
   module->sframe = ModuleTable();
   EXPECT_EQ(Sources("sframe,eh_frame,fp"), "none none debug_frame debug_frame ") << "no frame pointer beside a table";
   module->debug_frame.bytes.pop_back();
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   EXPECT_EQ(SourceOf(finder, module, 0x1210, true), "none");
   EXPECT_EQ(finder.stats().corrupt_tables, 1u);
 }
@@ -523,7 +523,7 @@ TEST_F(TwoTables, DebugFrameOfGoIsForInterruptedCodeAndWhereTheFramePointerIsNon
   AddDebugFrame();
   UnwindRow row;
   {
-    RowFinder finder;
+    RowFinder finder(kX86_64);
     EXPECT_EQ(finder.FindInterrupted(module, 0x1310, &row), FindOutcome::kNotHere) << "not of Go";
   }
   module->keeps_frame_pointer = true;
@@ -532,7 +532,7 @@ TEST_F(TwoTables, DebugFrameOfGoIsForInterruptedCodeAndWhereTheFramePointerIsNon
   module->sframe = ModuleTable();
   EXPECT_EQ(Sources("sframe,eh_frame,fp"), "none none debug_frame debug_frame ");
   EXPECT_EQ(Sources("sframe,fp"), "fp fp fp fp ") << "not asked for";
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   ASSERT_EQ(finder.Find(module, 0x1310, /*plausible_fp=*/true, &row), FindOutcome::kFound);
   EXPECT_EQ(row.source, FrameSource::kFramePointer);
   EXPECT_EQ(finder.FindInterrupted(module, 0x1310, &row), FindOutcome::kFound);
@@ -540,7 +540,7 @@ TEST_F(TwoTables, DebugFrameOfGoIsForInterruptedCodeAndWhereTheFramePointerIsNon
   EXPECT_EQ(row.cfa.offset, 8);
   EXPECT_EQ(finder.FindInterrupted(module, 0x1010, &row), FindOutcome::kNotHere);
   EXPECT_EQ(finder.FindInterrupted(nullptr, 0x1310, &row), FindOutcome::kNotHere);
-  RowFinder other(Order("sframe,fp"));
+  RowFinder other(kX86_64, Order("sframe,fp"));
   EXPECT_EQ(other.FindInterrupted(module, 0x1310, &row), FindOutcome::kNotHere) << "not asked for";
 }
 
@@ -556,7 +556,7 @@ TEST_F(TwoTables, ExpressionIsLeftToTheOther) {
                       /*flexible=*/true);
   }
   module->sframe = flexible.Table();
-  RowFinder finder;
+  RowFinder finder(kX86_64);
   UnwindRow row;
   EXPECT_EQ(finder.Find(module, 0x1010, false, &row), FindOutcome::kFound);
   EXPECT_EQ(row.source, FrameSource::kEhFrame);
@@ -572,7 +572,7 @@ TEST_F(TwoTables, BytesOfPreparedRowsAreLimited) {
   other->code = module->code;
   other->sframe = module->sframe;
   const size_t bytes = 2 * BytesAfterALookUp(*module);
-  RowFinder finder({}, {.rows = 100, .bytes = bytes, .modules = 10});
+  RowFinder finder(kX86_64, {}, {.rows = 100, .bytes = bytes, .modules = 10});
   for (const std::shared_ptr<Module>& m : {module, other}) EXPECT_EQ(SourceOf(finder, m, 0x1010), "sframe");
   EXPECT_EQ(finder.stats().evictions, 0u);
   EXPECT_EQ(SourceOf(finder, other, 0x2010), "sframe");
@@ -580,9 +580,9 @@ TEST_F(TwoTables, BytesOfPreparedRowsAreLimited) {
 }
 
 TEST_F(TwoTables, BytesOfBothAreLimited) {
-  const size_t bytes = BytesAfterALookUp(*module) + EhFrameTable::Open(module->eh_frame)->bytes();
+  const size_t bytes = BytesAfterALookUp(*module) + EhFrameTable::Open(module->eh_frame, kX86_64)->bytes();
   for (size_t limit : {2 * bytes, 2 * bytes - 1}) {
-    RowFinder finder({}, {.rows = 100, .bytes = limit, .modules = 10});
+    RowFinder finder(kX86_64, {}, {.rows = 100, .bytes = limit, .modules = 10});
     auto other = std::make_shared<Module>();
     other->code = module->code;
     other->eh_frame = module->eh_frame;

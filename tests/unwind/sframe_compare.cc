@@ -63,11 +63,11 @@ size_t CompareWithReadelf(const SFrameObject& object, std::istream& text) {
 }
 
 size_t CompareWithEhFrame(const SFrameObject& object) {
-  auto opened = SFrameTable::Open(object.table, object.code);
+  auto opened = SFrameTable::Open(object.table, object.code, kX86_64);
   EXPECT_TRUE(opened.ok()) << opened.status();
   if (!opened.ok()) return 0;
   SFrameTable& table = **opened;
-  std::unique_ptr<EhFrameTable> eh_frame = EhFrameTable::Open(object.eh_frame);
+  std::unique_ptr<EhFrameTable> eh_frame = EhFrameTable::Open(object.eh_frame, kX86_64);
   EXPECT_NE(eh_frame, nullptr);
   size_t both = 0;
   table.sections()[0].ForEach([&](uint32_t, const SFrameFunction& function) {

@@ -183,7 +183,7 @@ TEST(SFrameRandomTest, SharedRowsCostALookUpNoMoreThanOneFunction) {
   for (uint64_t i = 1; i < 0x2000; ++i) bytes.Element(0x1000 + 2 * i, 2, shared);
   bytes.row_count = UINT32_MAX;
   const ModuleTable module = bytes.Table();
-  auto table = SFrameTable::Open(module, std::vector<CodeRange>{SFrameBuilder::kCode});
+  auto table = SFrameTable::Open(module, std::vector<CodeRange>{SFrameBuilder::kCode}, kX86_64);
   ASSERT_TRUE(table.ok());
   EXPECT_EQ((*table)->bad_entries(), 0x2000u - 1) << "there are bytes for the rows of the first only";
   Seen seen;

@@ -55,7 +55,7 @@ TEST(SFrameAndEhFrameTest, SayTheSame) {
 // readelf sees only the first of tables that stand behind one another; the second one is as in another object.
 TEST(SFrameConcatenatedTest, TheSecondSection) {
   const SFrameObject object = ReadSFrameObject(SFrameFixture("concatenated.elf"));
-  auto table = SFrameTable::Open(object.table, object.code);
+  auto table = SFrameTable::Open(object.table, object.code, kX86_64);
   ASSERT_TRUE(table.ok()) << table.status();
   ASSERT_EQ((*table)->sections().size(), 2u);
   std::ifstream text(SFrameFixture("relocatable.o.readelf"));

@@ -56,7 +56,7 @@ struct Opened {
 };
 
 absl::StatusCode CodeOf(const ModuleTable& module) {
-  return SFrameTable::Open(module, std::vector<CodeRange>{SFrameBuilder::kCode}).status().code();
+  return SFrameTable::Open(module, std::vector<CodeRange>{SFrameBuilder::kCode}, kX86_64).status().code();
 }
 
 TEST(SFrameTableTest, ARowHoldsUntilTheNextOne) {

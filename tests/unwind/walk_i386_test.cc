@@ -61,7 +61,7 @@ class WalkI386Test : public ::testing::Test {
     registers.value[machine.sp] = kStack;
     registers.value[machine.fp] = fp;
     const SpanMemory memory(kStack, std::as_bytes(std::span(words_)));
-    Walker walker({}, {}, machine);
+    Walker walker(machine);
     walker.Walk(AddressSpace({code_}), registers, false, {memory, kStack, kStack + words_.size() * 4}, &stack_);
     needed_ = walker.needed().address;
     return stack_.end;

@@ -135,10 +135,10 @@ Walked WalkProgram(const Program& program, size_t max_bytes = 64 << 10) {
   EXPECT_TRUE(space.ok()) << space.status();
   if (!space.ok()) return walked;
   Captured captured = Capture(program.pid(), max_bytes);
-  const uint64_t sp = captured.registers.sp();
+  const uint64_t sp = kX86_64.SpOf(captured.registers);
   SpanMemory memory(sp, captured.stack);
   StackCopy copy = {memory, sp, sp + captured.stack.size(), captured.stack.size() == max_bytes};
-  Walker walker;
+  Walker walker(kX86_64);
   walker.Walk(**space, captured.registers, /*in_syscall=*/true, copy, &walked.stack);
   for (const Frame& frame : walked.stack.frames) {
     uint64_t bias = 0;

@@ -90,7 +90,7 @@ class WalkTest : public ::testing::Test {
   const Module* module = nullptr;
   std::vector<uint64_t> red_zone;  // what was copied of it
   std::vector<uint64_t> words = std::vector<uint64_t>(16);
-  Walker walker;
+  Walker walker{kX86_64};
   UserStack stack;
 };
 
@@ -126,7 +126,7 @@ TEST_F(WalkTest, ByWhatTheCodeDoes) {
   words[1] = kBare + 0x1015;
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kGuessedEnd) << "it never returns";
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, 0x1015}));
-  Walker only_tables(*ParseUnwindOrder("eh_frame"));
+  Walker only_tables(kX86_64, *ParseUnwindOrder("eh_frame"));
   walker = std::move(only_tables);
   words[1] = kBare + 0x1010;
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kNoRow) << "no guess is asked for";
@@ -252,7 +252,7 @@ TEST_F(WalkTest, PushedFramePointerOfUndescribedCode) {
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPopped + 0x10, kUndescribed + 1, kByFrame + 1, kOutermost + 1}));
   EXPECT_EQ(stack.frames[2].source, FrameSource::kFramePointer);
   EXPECT_EQ(Walk(kTables + kUndescribed, kStack), EndReason::kNoRow) << "in a leaf it may be anybody's";
-  walker = Walker(*ParseUnwindOrder("sframe,eh_frame"));
+  walker = Walker(kX86_64, *ParseUnwindOrder("sframe,eh_frame"));
   EXPECT_EQ(Walk(kTables + kPopped + 0x10, kStack + 8), EndReason::kNoRow) << "not asked for";
 }
 
@@ -458,7 +458,7 @@ TEST_F(HoleWalkTest, SystemCallThatReturnsAtOnce) {
     EXPECT_EQ(stack.frames[1].address, kDescribed + 0x20);
     EXPECT_EQ(stack.frames[1].source, FrameSource::kFramePointer);
   }
-  walker = Walker(*ParseUnwindOrder("eh_frame"));
+  walker = Walker(kX86_64, *ParseUnwindOrder("eh_frame"));
   EXPECT_EQ(Walk(kBase + kHole + 8, kStack + 32), EndReason::kNoRow) << "nothing that is not in a table";
   EXPECT_EQ(stack.frames.size(), 1u);
 }
@@ -492,13 +492,13 @@ TEST_F(WalkTest, InterruptedInGo) {
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1000, 0x1100, 0x1200, 0x1300}));
   EXPECT_EQ(stack.frames[1].source, FrameSource::kDebugFrame);
   EXPECT_EQ(stack.frames[2].source, FrameSource::kFramePointer);
-  walker = Walker(*ParseUnwindOrder("fp"));
+  walker = Walker(kX86_64, *ParseUnwindOrder("fp"));
   EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1000, 0x1200, 0x1300})) << "the caller is left out";
   // A stripped program, whose runtime still knows where there is no frame.
   go->debug_frame = ModuleTable();
   go->without_frames = {{0x1000, 0x1001}};
-  walker = Walker();
+  walker = Walker(kX86_64);
   for (const uint64_t fp : {kStack + 32, uint64_t{0}}) {
     Walk(kGenerated + 0x1000, fp);
     ASSERT_GE(stack.frames.size(), 2u);
@@ -667,7 +667,7 @@ TEST_F(WalkTest, AsManyFramesAsTheLimit) {
 
 TEST_F(WalkTest, OfMoreFramesTheInnermostAndTheOutermostAreKept) {
   FillWithFrames(5, &words);
-  walker = Walker({}, {}, kX86_64, 5);
+  walker = Walker(kX86_64, {}, {}, 5);
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
   EXPECT_EQ(stack.frames.size(), 5u);
   words.assign({0, kTables + kPlain + 1, 0, kTables + kPlain + 2, 0, kTables + kPlain + 3, 0, kTables + kPlain + 4, 0,
@@ -740,7 +740,7 @@ class TrampolineTest : public ::testing::TestWithParam<FrameSource> {
 
   AddressSpace space{{}};
   std::array<uint64_t, 64> words = {};
-  Walker walker;
+  Walker walker{kX86_64};
   UserStack stack;
 };
 INSTANTIATE_TEST_SUITE_P(Tables, TrampolineTest, ::testing::Values(FrameSource::kEhFrame, FrameSource::kSFrame),
@@ -840,7 +840,7 @@ class WalkCloneTest : public ::testing::Test {
     registers.value[kRax] = result;
     const SpanMemory memory(kStack, std::as_bytes(std::span(words_)));
     UserStack stack;
-    Walker().Walk(space_, registers, in_syscall, {memory, kStack, kStack + words_.size() * 8}, &stack);
+    Walker(kX86_64).Walk(space_, registers, in_syscall, {memory, kStack, kStack + words_.size() * 8}, &stack);
     std::string text;
     for (const Frame& frame : stack.frames) text += std::to_string(frame.address - 0x1000) + " ";
     return text + std::string(Name(stack.end));
@@ -903,14 +903,14 @@ TEST(WalkByRbxTest, AsksTheOtherTableForIt) {
   registers.value[kRip] = kTables + kSaves;
   registers.value[kRsp] = kStack;
   UserStack stack;
-  Walker walker;
+  Walker walker(kX86_64);
   walker.Walk(space, registers, false, copy, &stack);
   EXPECT_EQ(stack.end, EndReason::kComplete) << Name(stack.end);
   ASSERT_EQ(stack.frames.size(), 3u);
   EXPECT_EQ(stack.frames[2].address, kLast + 1);
   EXPECT_EQ(walker.stats().walks, 1u);
   EXPECT_EQ(walker.stats().frames[static_cast<size_t>(FrameSource::kRegisters)], 1u) << "counted once";
-  walker = Walker(*ParseUnwindOrder("sframe,fp"));
+  walker = Walker(kX86_64, *ParseUnwindOrder("sframe,fp"));
   walker.Walk(space, registers, false, copy, &stack);
   EXPECT_NE(stack.end, EndReason::kComplete) << "not asked for";
 }

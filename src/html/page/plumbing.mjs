@@ -12,7 +12,7 @@ const PLUMBING = new RegExp(
     'do_SYSENTER_32',
     'asm_\\w+',
     'ret_from_fork\\w*',
-    'el0t?_\\w+',
+    '(?:do_)?el0t?_\\w+',
     'invoke_syscall',
     '__schedule(?:_loop)?',
     'schedule',

@@ -25,6 +25,7 @@ absl::StatusOr<ElfFile> ElfFile::Parse(const Memory& file) {
   if (!headers.ok()) return headers.status();
   ElfFile elf(file);
   elf.is_32_bit_ = Is32Bit(*header);
+  elf.machine_ = header->e_machine;
   std::vector<uint32_t> name_offsets;
   for (const Elf64_Shdr& section : *headers) {
     elf.sections_.push_back({.name = "",

@@ -47,6 +47,7 @@ class ElfFile {
   bool MayRead(const ElfSection& section) const;
   const Memory& memory() const { return *file_; }
   bool is_32_bit() const { return is_32_bit_; }
+  uint16_t machine() const { return machine_; }  // EM_*
 
   // The bytes of a section. An error if it has none, is compressed, too large, or not all there.
   absl::StatusOr<std::string> Read(const ElfSection& section) const;
@@ -60,6 +61,7 @@ class ElfFile {
 
   const Memory* file_;
   bool is_32_bit_ = false;
+  uint16_t machine_ = 0;
   std::vector<char> names_;  // .shstrtab
   std::vector<ElfSection> sections_;
 };

@@ -129,14 +129,27 @@ void ReadBareText(const ElfFile& file, Module* module) {
   if (Afford(returns.size() * sizeof(CodeRange), module)) module->without_frames = std::move(returns);
 }
 
+// The stubs of a PLT, for which the linkers of AArch64 write no table: they go on to another function with everything
+// as the call left it. The first of them, by which functions are bound, saves something.
+void AddPlt(const ElfFile& file, Module* module) {
+  constexpr uint64_t kFirstBytes = 32;
+  const ElfSection* plt = FindTableSection(file, ".plt", /*mapped=*/true);
+  if (plt == nullptr || plt->size <= kFirstBytes || plt->address > UINT64_MAX - plt->size) return;
+  if (!module->Afford(sizeof(CodeRange))) return;
+  module->without_frames = {{.begin = plt->address + kFirstBytes, .end = plt->address + plt->size}};
+}
+
 void AddTables(const ElfFile& file, const CodeReader& reader, Module* module) {
   const bool own_eh_frame = AddTable(file, ".eh_frame", !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame,
                                      &module->eh_frame, module);
   const bool own_sframe =
       AddTable(file, ".sframe", !module->sframe.bytes.empty() || module->damaged_sframe, &module->sframe, module);
   module->debug_frame = ReadDebugFrame(file, module);
-  const bool is_known = !file.is_32_bit() && reader.read_module != nullptr && reader.read_module(file, module);
-  if (!is_known && module->machine == &kX86_64) ReadBareText(file, module);
+  // What languages do is known of x86-64 only, and so is what code says of its frames.
+  const bool is_read = module->machine == &kX86_64;
+  const bool is_known = is_read && reader.read_module != nullptr && reader.read_module(file, module);
+  if (is_read && !is_known) ReadBareText(file, module);
+  if (module->machine == &kAArch64) AddPlt(file, module);
   const bool has_table =
       !module->eh_frame.bytes.empty() || !module->sframe.bytes.empty() || !module->debug_frame.bytes.empty();
   module->matches_file = own_eh_frame && own_sframe && has_table && !module->over_budget;

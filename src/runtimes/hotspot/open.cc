@@ -24,6 +24,7 @@ RuntimeForm FormOf(const absl::Status& status) {
 
 FoundRuntime FindHotSpot(const MappedCode& code, const Memory& memory, MemoryLease room) {
   if (!code.module->path.ends_with("/libjvm.so")) return {};
+  if (code.module->machine != &kX86_64) return {.form = RuntimeForm::kUnknown};  // see frame_rows.h
   const FileMemory file(code.module->file.get());
   const absl::StatusOr<ElfFile> elf = ElfFile::Parse(file);
   if (!elf.ok()) return {.form = RuntimeForm::kUnknown};

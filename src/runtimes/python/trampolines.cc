@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 
+#include "process/machine.h"
 #include "process/return_path.h"
 
 namespace offcpu {
@@ -49,6 +50,7 @@ std::vector<std::byte> CopiedFunction(const Memory& memory, uint64_t begin, uint
 }
 
 void FindTrampolines(const ReadProcess& process, std::vector<MappedCode>* code) {
+  if (&kHostMachine != &kX86_64) return;  // see return_path.h
   for (MappedCode& c : *code) {
     const bool is_in_file = c.object() != nullptr || c.inode != 0;
     if (!is_in_file) c.copied = CopiedFunction(process.memory, c.begin, c.end);

@@ -86,8 +86,12 @@ static struct task_struct *new_task(int tid)
 	task->prio = 120;
 	task->se.cfs_rq = queue;
 	task->stack = host_allocate(HOST_STACK_BYTES);
+#if defined(__TARGET_ARCH_x86)
 	host_regs(task)->orig_ax = (unsigned long)-1;
 	host_regs(task)->cs = 0x33; /* of 64-bit user mode */
+#else
+	host_regs(task)->syscallno = -1;
+#endif
 	return task;
 }
 

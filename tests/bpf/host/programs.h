@@ -20,7 +20,8 @@
 /* Volatile, so that the compiler does not know that these are constants, and leave writes to them out. */
 static struct wire_config *volatile settings = (struct wire_config *)&config;
 static struct wire_waker_config *volatile waker_settings = (struct wire_waker_config *)&waker_config;
-static struct wire_orc_config *volatile orc_settings = (struct wire_orc_config *)&orc_config;
+static struct wire_kernel_walk_config *volatile walk_settings =
+	(struct wire_kernel_walk_config *)&walk_config;
 
 #define HOST_UINT(map, name) (sizeof(*(map).name) / sizeof(int))
 #define HOST_ADD(map)                                                                                        \
@@ -43,7 +44,9 @@ static inline void add_maps(void)
 	HOST_ADD(kept_stacks);
 	HOST_ADD(kernel_memos);
 	HOST_ADD(known_lists);
+#if defined(__TARGET_ARCH_x86)
 	HOST_ADD(orc_rows);
+#endif
 	HOST_ADD(pids);
 	HOST_ADD(requests);
 	HOST_ADD(sampled_cpus);
@@ -91,10 +94,10 @@ static inline void set_up(void)
 	size_maps();
 	host_make_writable(&config, sizeof(config));
 	host_make_writable(&waker_config, sizeof(waker_config));
-	host_make_writable(&orc_config, sizeof(orc_config));
+	host_make_writable(&walk_config, sizeof(walk_config));
 	__builtin_memset(settings, 0, sizeof(*settings));
 	__builtin_memset(waker_settings, 0, sizeof(*waker_settings));
-	__builtin_memset(orc_settings, 0, sizeof(*orc_settings));
+	__builtin_memset(walk_settings, 0, sizeof(*walk_settings));
 	__builtin_memset(&control, 0, sizeof(control));
 	settings->hash_key = (struct wire_hash_key){.low = HOST_KEY_LOW, .high = HOST_KEY_HIGH};
 	settings->buffers = 8;

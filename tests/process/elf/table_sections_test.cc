@@ -129,6 +129,27 @@ TEST_F(AddTableSectionsTest, SFrameOfTheProcessOnly) {
   EXPECT_TRUE(module.sframe.bytes.empty());
 }
 
+// The first stub saves something; from the others functions go on as they were called. x86-64 has a table for them.
+TEST_F(AddTableSectionsTest, StubsOfAArch64HaveNoFrame) {
+  sections[2].sh_size = 0x40;
+  std::vector<std::byte> bytes = Bytes();
+  std::memcpy(bytes.data() + 0x50 + 9, ".plt", 5);
+  module.machine = &kAArch64;
+  AddTableSections(SpanMemory(0, bytes), &module);
+  EXPECT_EQ(module.without_frames, (std::vector<CodeRange>{{.begin = 0x400060, .end = 0x400080}}));
+  module = Module();
+  module.machine = &kX86_64;
+  AddTableSections(SpanMemory(0, bytes), &module);
+  EXPECT_TRUE(module.without_frames.empty());
+  sections[2].sh_size = 0x20;
+  bytes = Bytes();
+  std::memcpy(bytes.data() + 0x50 + 9, ".plt", 5);
+  module = Module();
+  module.machine = &kAArch64;
+  AddTableSections(SpanMemory(0, bytes), &module);
+  EXPECT_TRUE(module.without_frames.empty()) << "none but the first";
+}
+
 // The same file, in which the table is a .debug_frame.
 class DebugFrameTest : public ElfSectionsTest {
  protected:
