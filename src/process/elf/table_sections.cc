@@ -80,20 +80,27 @@ ModuleTable ReadDebugFrame(const ElfFile& file, Module* module) {
   return table;
 }
 
-// A linker may reserve more for a table than it needs in the end, and leaves zeros there. The section is compared a
-// piece at a time: that it is the same is all that is asked.
+bool AreZeros(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+// A linker may reserve more for a table than it needs in the end, and leaves zeros there; and a section may have more
+// of them than the one that the table was read up to. The section is compared a piece at a time: that it is the same is
+// all that is asked.
 bool IsSameButZeros(const ElfFile& file, std::string_view name, const ModuleTable& table) {
   constexpr size_t kStep = 64 << 10;
   const ElfSection* section = FindTableSection(file, name, /*mapped=*/true);
-  if (section == nullptr || table.address != section->address || table.bytes.size() < section->size) return false;
+  if (section == nullptr || table.address != section->address) return false;
+  const std::span<const std::byte> bytes(table.bytes);
   std::vector<std::byte> piece(kStep);
   for (size_t at = 0; at < section->size; at += piece.size()) {
     piece.resize(std::min<size_t>(kStep, section->size - at));
     if (!file.memory().Read(section->offset + at, piece)) return false;
-    if (std::memcmp(piece.data(), table.bytes.data() + at, piece.size()) != 0) return false;
+    const std::span<const std::byte> its = bytes.subspan(std::min(at, bytes.size()));
+    const size_t both = std::min(its.size(), piece.size());
+    if (std::memcmp(piece.data(), its.data(), both) != 0 || !AreZeros(std::span(piece).subspan(both))) return false;
   }
-  const auto rest = table.bytes.begin() + static_cast<ptrdiff_t>(section->size);
-  return std::all_of(rest, table.bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+  return AreZeros(bytes.subspan(std::min<size_t>(section->size, bytes.size())));
 }
 
 // Is `table` the file's, after it was taken from there unless the program headers had named it?

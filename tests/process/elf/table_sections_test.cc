@@ -39,7 +39,7 @@ class ElfSectionsTest : public ::testing::Test {
   std::vector<std::byte> Bytes() const {
     std::vector<std::byte> bytes(0x80 + sizeof(sections));
     std::memcpy(bytes.data(), &file, sizeof(file));
-    std::memset(bytes.data() + 0x40, 7, 16);
+    std::memset(bytes.data() + 0x40, 7, 16 - zeros);
     std::memcpy(bytes.data() + 0x50, kNames, sizeof(kNames));
     std::memcpy(bytes.data() + 0x80, sections, sizeof(sections));
     return bytes;
@@ -50,6 +50,7 @@ class ElfSectionsTest : public ::testing::Test {
   }
 
   static constexpr char kNames[] = "\0strings\0.eh_frame";
+  size_t zeros = 0;  // at the end of the table
   Elf64_Ehdr file = {};
   Elf64_Shdr sections[3] = {};
 };
@@ -115,6 +116,18 @@ TEST_F(AddTableSectionsTest, ChangedInTheProcess) {
   table.bytes.resize(15);
   EXPECT_FALSE(Matches(true, table));
   EXPECT_FALSE(Matches(true, {}));
+}
+
+// Two objects of start-up code may each end the table: a process's is read up to the first zero.
+TEST_F(AddTableSectionsTest, EndedTwice) {
+  zeros = 8;
+  ModuleTable table = Read();
+  table.bytes.resize(12);
+  EXPECT_TRUE(Matches(true, table));
+  table.bytes.resize(8);
+  EXPECT_TRUE(Matches(true, table));
+  table.bytes.resize(7);
+  EXPECT_FALSE(Matches(true, table)) << "ended earlier than the file's";
 }
 
 TEST_F(AddTableSectionsTest, SFrameOfTheProcessOnly) {
