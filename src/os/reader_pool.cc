@@ -1,5 +1,8 @@
 #include "os/reader_pool.h"
 
+#include <pthread.h>
+#include <time.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -15,6 +18,14 @@ namespace {
 
 constexpr size_t kIdle = 2;                             // threads that are kept without a job
 constexpr std::chrono::milliseconds kNoticePeriod(20);  // of who waits for a job: after which he looks around
+constexpr int kMostDeadlines = 5;                       // that a job may take which is slow, and does not hang
+
+// The CPU time of a thread, by its clock.
+std::chrono::nanoseconds CpuTime(clockid_t clock) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 }  // namespace
 
@@ -25,7 +36,16 @@ struct ReaderPool::Task {
   Job job;  // until it begins
   State state = State::kQueued;
   Clock::time_point begun;
+  clockid_t cpu_clock = CLOCK_THREAD_CPUTIME_ID;  // of its thread, while it runs
+  std::chrono::nanoseconds cpu_begun{0};
   bool is_slow = false;
+
+  // Has it waited for so long, beside what it has had of a CPU, or not come to an end by far?
+  bool Hangs(Clock::time_point now) const {
+    const Clock::duration taken = now - begun;
+    if (taken < deadline || taken >= kMostDeadlines * deadline) return taken >= deadline;
+    return taken - (CpuTime(cpu_clock) - cpu_begun) >= deadline;
+  }
 };
 
 // A thread that is in a stuck job still counts as one of the pool and of its user.
@@ -115,6 +135,8 @@ void ReaderPool::Shared::Serve() {
 void ReaderPool::Shared::Run(const std::shared_ptr<Task>& task, std::unique_lock<std::mutex>& lock) {
   task->state = State::kRunning;
   task->begun = Clock::now();
+  pthread_getcpuclockid(pthread_self(), &task->cpu_clock);
+  task->cpu_begun = CpuTime(task->cpu_clock);
   running.push_back(task);
   ++serving;
   StartThreads();  // for what else there is
@@ -149,7 +171,7 @@ void ReaderPool::Shared::NoteLate() {
       task->is_slow = true;
       --serving;
     }
-    if (task->state != State::kRunning || now - task->begun < task->deadline) continue;
+    if (task->state != State::kRunning || !task->Hangs(now)) continue;
     task->state = State::kStuck;
     User& user = users[task->owner];
     ++stuck;

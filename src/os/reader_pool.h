@@ -3,7 +3,8 @@
 // reads hang, or are slow, leaves the threads of others alone.
 //
 // A job is given up when it is not done in time, together with its thread, until that comes back: another one serves
-// on. It may outlive what submitted it and the pool: it owns all that it touches. Destruction waits for no job. A
+// on. What it has of a CPU is no part of that time, up to some times as much: slow machines need longer, and do not
+// hang. A job may outlive what submitted it and the pool: it owns all that it touches. Destruction waits for no job. A
 // thread that cannot be started is counted; jobs wait for those that there are.
 //
 // Threads: any. Does not retry, and does not know what a job reads.
@@ -53,8 +54,8 @@ class ReaderPool {
   ReaderPool(const ReaderPool&) = delete;
   ReaderPool& operator=(const ReaderPool&) = delete;
 
-  // Runs `job` on a thread. It is stuck if it is not done so long after it began. `*taken`, if it is, names the job in
-  // what follows.
+  // Runs `job` on a thread. It is stuck if it is not done although it has waited for `deadline`, or in five times that.
+  // `*taken`, if it is taken, names the job in what follows.
   ReadTaken Submit(const ReadSubject& subject, std::chrono::milliseconds deadline, Job job,
                    std::shared_ptr<Task>* taken);
   // As of now. Once it is kDone, what the job has written can be read.

@@ -1,6 +1,7 @@
 #include "os/reader_pool.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <atomic>
 #include <chrono>
@@ -24,6 +25,12 @@ constexpr uid_t kUser = 1000;
 constexpr uid_t kOther = 1001;
 
 bool Never() { return false; }
+
+std::chrono::nanoseconds OwnCpuTime() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 class ReaderPoolTest : public ::testing::Test {
  protected:
@@ -70,6 +77,61 @@ TEST_F(ReaderPoolTest, WhatIsNotDoneInTimeIsStuckUntilItIsDone) {
   stuck.Release();
   EXPECT_TRUE(AwaitState(task, State::kDone));
   EXPECT_EQ(pool_->stats().stuck, 0u);
+}
+
+// What another clock says of this thread's job at the moment.
+struct Spent {
+  std::chrono::nanoseconds all, waited;
+};
+Spent SpentSince(std::chrono::steady_clock::time_point begin, std::chrono::nanoseconds cpu_begin) {
+  const std::chrono::nanoseconds all = std::chrono::steady_clock::now() - begin;
+  return {all, all - (OwnCpuTime() - cpu_begin)};
+}
+
+// On a loaded machine it may wait for its CPU as well, and is tried again.
+TEST_F(ReaderPoolTest, WhatUsesItsTimeIsNotStuck) {
+  bool was_running = false;
+  for (int i = 0; i < 1000 && !was_running; ++i) {
+    TaskPtr task;
+    std::atomic<bool> is_set = false;
+    const auto begin = std::chrono::steady_clock::now();
+    task = Submit(
+        kUser,
+        [&] {
+          const std::chrono::nanoseconds cpu_begin = OwnCpuTime();
+          while (!is_set) {
+          }
+          while (SpentSince(begin, cpu_begin).all < 2 * kShort) {
+          }
+          const State state = pool_->Look(task);
+          const Spent after = SpentSince(begin, cpu_begin);
+          if (after.waited > kShort / 2 || after.all > 4 * kShort) return;
+          was_running = true;
+          EXPECT_EQ(state, State::kRunning);
+        },
+        kShort);
+    is_set = true;
+    EXPECT_TRUE(AwaitState(task, State::kDone));
+  }
+  EXPECT_TRUE(was_running);
+}
+
+TEST_F(ReaderPoolTest, WhatUsesItsTimeForTooLongIsStuck) {
+  TaskPtr task;
+  std::atomic<bool> is_set = false;
+  State state = State::kQueued;
+  task = Submit(
+      kUser,
+      [&] {
+        const auto begin = std::chrono::steady_clock::now();
+        while (!is_set || std::chrono::steady_clock::now() - begin < 5 * kShort) {
+        }
+        state = pool_->Look(task);
+      },
+      kShort);
+  is_set = true;
+  EXPECT_TRUE(AwaitState(task, State::kDone));
+  EXPECT_EQ(state, State::kStuck);
 }
 
 TEST_F(ReaderPoolTest, SlowJobsHoldUpNoOthers) {
