@@ -45,7 +45,7 @@ size_t BytesOf(const Profile& profile) {
 }
 
 size_t BytesOf(const CodeObject& code) {
-  size_t bytes = HeapOf(code.path) + HeapOf(code.build_id);
+  size_t bytes = HeapOf(code.path) + HeapOf(code.build_id) + HeapOf(code.file_hash);
   const Module* module = AsModule(&code);
   if (module == nullptr) return bytes + sizeof(CodeObject);
   bytes += sizeof(Module) + HeapOf(module->code) + HeapOf(module->without_frames) + HeapOf(module->landmarks);

@@ -12,11 +12,10 @@
 //                     offcpu.waker: who ended the wait, as the folded form has it, from behind the first "--";
 //                     offcpu.lost.where: "recording", or "export" for what was lost afterwards
 //   location          profile.frame.type: kernel, go or native; none for generated code and for words in brackets
-//   mapping           process.executable.build_id.gnu
+//   mapping           process.executable.build_id.gnu, process.executable.build_id.htlhash
 //
-// The conventions want a build id or a hash of the file (htlhash) of every mapping. Modules that have no build id have
-// neither here: the hash would mean to read files of targets, some of them long gone, where bytes are only put in
-// order.
+// The conventions want a build id or a hash of the file (htlhash) of every mapping. Files have the hash, and their
+// build id if there is one; a mapping without a file has neither.
 #ifndef OFFCPU_OTLP_OTLP_ATTRIBUTES_H_
 #define OFFCPU_OTLP_OTLP_ATTRIBUTES_H_
 
@@ -48,6 +47,7 @@ inline constexpr std::string_view kOtlpWaker = "offcpu.waker";
 inline constexpr std::string_view kOtlpLostWhere = "offcpu.lost.where";
 inline constexpr std::string_view kOtlpFrameType = "profile.frame.type";
 inline constexpr std::string_view kOtlpBuildId = "process.executable.build_id.gnu";
+inline constexpr std::string_view kOtlpFileHash = "process.executable.build_id.htlhash";
 
 inline constexpr std::string_view kOtlpScope = "offcpud";
 inline constexpr std::string_view kOtlpSchema = "https://opentelemetry.io/schemas/1.43.0";

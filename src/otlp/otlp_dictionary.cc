@@ -63,11 +63,11 @@ int32_t OtlpDictionary::Attribute(std::string_view key, std::span<const std::str
   return tables_[kAttribute].Intern(attribute.SerializeAsString());
 }
 
-int32_t OtlpDictionary::Mapping(std::string_view path, int32_t build_id) {
+int32_t OtlpDictionary::Mapping(std::string_view path, std::span<const int32_t> attributes) {
   pb::Mapping mapping;
   mapping.set_memory_limit(std::numeric_limits<uint64_t>::max());
   mapping.set_filename_strindex(String(path));
-  if (build_id != 0) mapping.add_attribute_indices(build_id);
+  for (const int32_t attribute : attributes) mapping.add_attribute_indices(attribute);
   return tables_[kMapping].Intern(mapping.SerializeAsString());
 }
 

@@ -57,8 +57,8 @@ class OtlpDictionary {
   int32_t Attribute(std::string_view key, std::string_view text);
   int32_t Attribute(std::string_view key, int64_t number, std::string_view unit);  // of UCUM, or ""
   int32_t Attribute(std::string_view key, std::span<const std::string> texts);
-  // A whole address space, because addresses are link-time ones. `build_id`: an attribute, or 0.
-  int32_t Mapping(std::string_view path, int32_t build_id);
+  // A whole address space, because addresses are link-time ones.
+  int32_t Mapping(std::string_view path, std::span<const int32_t> attributes);
   int32_t Function(std::string_view name, std::string_view file);  // "": not known
   int32_t Location(const OtlpLocation& location);
   int32_t Stack(std::span<const int32_t> locations);  // leaf first

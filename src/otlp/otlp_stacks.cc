@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "labels/stack_labels.h"
 #include "otlp/otlp_attributes.h"
@@ -42,8 +43,10 @@ int32_t OtlpStacks::Word(std::string_view word, OtlpDictionary& dictionary) {
 int32_t OtlpStacks::Mapping(const CodeObject& code, OtlpDictionary& dictionary) {
   const auto [it, inserted] = mappings_.try_emplace(&code);
   if (inserted) {
-    const int32_t build_id = code.build_id.empty() ? 0 : dictionary.Attribute(kOtlpBuildId, code.build_id);
-    it->second = dictionary.Mapping(code.path, build_id);
+    std::vector<int32_t> ids;
+    if (!code.build_id.empty()) ids.push_back(dictionary.Attribute(kOtlpBuildId, code.build_id));
+    if (!code.file_hash.empty()) ids.push_back(dictionary.Attribute(kOtlpFileHash, code.file_hash));
+    it->second = dictionary.Mapping(code.path, ids);
   }
   return it->second;
 }
@@ -54,8 +57,8 @@ int32_t OtlpStacks::UserLocation(const NamedFrame& frame, OtlpDictionary& dictio
     OtlpLocation location = {.address = frame.lookup_address()};
     if (frame.code != nullptr) location.mapping = Mapping(*frame.code, dictionary);
     location.frame_type = FrameType(frame.code, dictionary);
-    const bool has_build_id = frame.code != nullptr && !frame.code->build_id.empty();
-    const bool looked_up_later = has_build_id && (!names_ || !frame.named);
+    const bool has_id = frame.code != nullptr && !(frame.code->build_id.empty() && frame.code->file_hash.empty());
+    const bool looked_up_later = has_id && (!names_ || !frame.named);
     if (!looked_up_later) location.lines = Lines(frame.lines, dictionary);
     it->second = dictionary.Location(location);
   }
@@ -63,7 +66,7 @@ int32_t OtlpStacks::UserLocation(const NamedFrame& frame, OtlpDictionary& dictio
 }
 
 int32_t OtlpStacks::KernelLocation(uint64_t address, std::span<const FrameLine> lines, OtlpDictionary& dictionary) {
-  return dictionary.Location({.mapping = dictionary.Mapping(kKernelMapping, 0),
+  return dictionary.Location({.mapping = dictionary.Mapping(kKernelMapping, {}),
                               .address = address,
                               .lines = Lines(lines, dictionary),
                               .frame_type = dictionary.Attribute(kOtlpFrameType, "kernel")});

@@ -132,13 +132,14 @@ class Writer {
     return objects;
   }
 
-  uint64_t WriteMapping(std::string_view path, std::string_view build_id) {
+  uint64_t WriteMapping(std::string_view path, std::string_view build_id, std::string_view file_hash) {
     pb::Profile part;
     pb::Mapping* mapping = part.add_mapping();
     mapping->set_id(++mappings_);
     mapping->set_memory_limit(std::numeric_limits<uint64_t>::max());
     mapping->set_filename(String(path));
     mapping->set_build_id(String(build_id));
+    mapping->set_file_hash(String(file_hash));
     mapping->set_has_functions(true);
     WritePart(part);
     return mappings_;
@@ -146,8 +147,10 @@ class Writer {
 
   void WriteMappings() {
     mapping_of_[nullptr] = 0;
-    for (const CodeObject* code : CodeObjects()) mapping_of_[code] = WriteMapping(code->path, code->build_id);
-    kernel_mapping_ = WriteMapping(kKernelMapping, "");
+    for (const CodeObject* code : CodeObjects()) {
+      mapping_of_[code] = WriteMapping(code->path, code->build_id, code->file_hash);
+    }
+    kernel_mapping_ = WriteMapping(kKernelMapping, "", "");
   }
 
   // Where its name is shown as it is, its system_name stays empty: pprof demangles, and so spoils, names that are the

@@ -71,7 +71,10 @@ absl::Status PprofTables::ReadMapping(std::string_view bytes, PprofBudget& held)
   if (!path.ok()) return path.status();
   const absl::StatusOr<std::string_view> build_id = String(message.build_id());
   if (!build_id.ok()) return build_id.status();
-  if (absl::Status status = held.Take(path->size() + build_id->size()); !status.ok()) return status;
+  const absl::StatusOr<std::string_view> file_hash = String(message.file_hash());
+  if (!file_hash.ok()) return file_hash.status();
+  const uint64_t bytes_held = path->size() + build_id->size() + file_hash->size();
+  if (absl::Status status = held.Take(bytes_held); !status.ok()) return status;
   Mapping mapping;
   if (*path != kKernelMapping) {
     std::shared_ptr<CodeObject> code;
@@ -84,6 +87,7 @@ absl::Status PprofTables::ReadMapping(std::string_view bytes, PprofBudget& held)
     }
     code->path = std::string(*path);
     code->build_id = std::string(*build_id);
+    code->file_hash = std::string(*file_hash);
     mapping = {code.get(), FileName(*path)};
     code_.push_back(std::move(code));
   }

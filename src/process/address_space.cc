@@ -24,6 +24,7 @@
 #include "process/elf/image.h"
 #include "process/elf/moved_text.h"
 #include "process/elf/table_sections.h"
+#include "process/file_hash.h"
 #include "process/module_file.h"
 
 namespace offcpu {
@@ -304,6 +305,7 @@ class Builder {
     module.file = std::move(file);
     module.identity = identity;
     const FileMemory memory(module.file.get());
+    module.file_hash = FileHash(module.file);
     if (module.file) AddTableSections(memory, &module, reader_);
     const absl::StatusOr<ElfFile> elf = ElfFile::Parse(memory);
     const bool is_it =

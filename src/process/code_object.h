@@ -49,6 +49,7 @@ class CodeObject : public std::enable_shared_from_this<CodeObject> {
 
   std::string path;           // as the first target's maps named it, without " (deleted)"; "[vdso]" for the vDSO
   std::string build_id;       // lower-case hex, empty if none. A label: not proof of the content
+  std::string file_hash;      // see file_hash.h; empty if there is no file
   uint64_t content_hash = 0;  // of every byte that was read of it
   FileIdentity identity;      // of `file`
   OwnedFd file;               // the regular file behind it, if it could be opened; read-only, not blocking

@@ -24,7 +24,8 @@ class StackNumbers {
   // Adds the code objects of the recording whose stacks follow.
   void AddCode(const std::vector<std::shared_ptr<const CodeObject>>& objects) {
     for (const std::shared_ptr<const CodeObject>& code : objects) {
-      const auto [it, is_new] = code_.try_emplace({code->path, code->build_id}, code);
+      const std::string& identity = code->build_id.empty() ? code->file_hash : code->build_id;
+      const auto [it, is_new] = code_.try_emplace({code->path, identity}, code);
       same_code_[code.get()] = it->second.get();
     }
   }
@@ -84,7 +85,7 @@ class StackNumbers {
   using KernelMeaning = std::tuple<std::vector<FrameMeaning>, bool, bool>;
   using UserMeaning = std::tuple<std::vector<FrameMeaning>, EndReason, NoUserStack, bool>;
 
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<const CodeObject>> code_;  // by path and build id
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const CodeObject>> code_;  // by path and identity
   absl::flat_hash_map<const CodeObject*, const CodeObject*> same_code_;
   absl::flat_hash_map<KernelMeaning, uint64_t> kernel_numbers_;
   absl::flat_hash_map<UserMeaning, uint64_t> user_numbers_;

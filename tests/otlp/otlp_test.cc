@@ -178,11 +178,22 @@ TEST(OtlpTest, FramesWithoutANameAreAddressesOfAFileThatIsKnown) {
   EXPECT_EQ(reader.Text(mapping.filename_strindex()), "/opt/app");
   EXPECT_THAT(reader.Attributes(mapping.attribute_indices()),
               Contains(Pair("process.executable.build_id.gnu", "bb02")));
+  auto hashed = std::make_shared<Module>();
+  hashed->path = "/opt/stripped";
+  hashed->file_hash = "600dcafe4a110000f2bf38c493f5fb92";
+  one.profile.code.push_back(hashed);
+  one.profile.user_stacks[0].frames.back().code = hashed.get();
+  const OtlpReader by_hash = OneOf(one);
+  const auto hash_locations = by_hash.Locations(Find(by_hash, 0, "off_cpu/nanoseconds")->samples(0));
+  EXPECT_EQ(hash_locations[3]->lines_size(), 0);
+  EXPECT_THAT(
+      by_hash.Attributes(by_hash.dictionary().mapping_table(hash_locations[3]->mapping_index()).attribute_indices()),
+      ElementsAre(Pair("process.executable.build_id.htlhash", "600dcafe4a110000f2bf38c493f5fb92")));
   one.profile.user_stacks[0].frames.back().code = one.AddModule("/opt/plugin", "");
   const OtlpReader unknown = OneOf(one);
   EXPECT_THAT(unknown.Functions(Find(unknown, 0, "off_cpu/nanoseconds")->samples(0)),
               ElementsAre("pipe_read", "read", "loop", "app+0x3006"))
-      << "without a build id nobody finds it";
+      << "without an id nobody finds it";
 }
 
 TEST(OtlpTest, AProfileSaysWhatIsASample) {

@@ -8,7 +8,9 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,6 +33,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 namespace pb = offcpu::pprof;
 
@@ -262,6 +266,24 @@ std::string FileOf(const OtherTool& tool) {
   return message.SerializeAsString();
 }
 
+TEST(PprofReaderTest, ModulesKeepTheHashesOfTheirFiles) {
+  RecordedProfile recorded = RecordedProfile::OneReader();
+  const auto hashed = std::make_shared<Module>();
+  hashed->path = "/opt/app";
+  hashed->file_hash = "6465fea3e2bc6b48e7b5e0c6f1c6d3b2";
+  for (NamedUserStack& stack : recorded.profile.user_stacks) {
+    for (NamedFrame& frame : stack.frames) {
+      if (frame.code != nullptr && frame.code->path == hashed->path) frame.code = hashed.get();
+    }
+  }
+  recorded.profile.code.push_back(hashed);
+  const absl::StatusOr<NamedProfile> profile = ParsePprof(Written(OutputFormat::kPprof, recorded.profile));
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  std::vector<std::pair<std::string, std::string>> hashes;
+  for (const auto& code : profile->code) hashes.emplace_back(code->path, code->file_hash);
+  EXPECT_THAT(hashes, UnorderedElementsAre(Pair("/opt/app", hashed->file_hash), Pair("/usr/lib/libc.so.6", "")));
+}
+
 TEST(PprofReaderTest, FilesOfOtherToolsAreToldApartByWhatTheyHold) {
   const auto expect_refused = [](const OtherTool& tool, const std::string& message) {
     ExpectError(FileOf(tool), absl::StatusCode::kInvalidArgument, message);
@@ -354,6 +376,7 @@ TEST(PprofReaderTest, DamageIsNamed) {
       {"no string", [](pb::Profile& m) { m.mutable_function(0)->set_system_name(99'999); }},
       {"mapping 1", [](pb::Profile& m) { m.mutable_mapping(1)->set_id(1); }},
       {"no string", [](pb::Profile& m) { m.mutable_mapping(0)->set_build_id(-5); }},
+      {"no string", [](pb::Profile& m) { m.mutable_mapping(0)->set_file_hash(99'999); }},
       {"duration", [](pb::Profile& m) { m.set_duration_nanos(-1); }},
       {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "intervals: many")); }},
       {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "counters: cookies 1, intervals many")); }},
@@ -413,7 +436,8 @@ uint64_t HeldBytes(const pb::Profile& message) {
   }
   for (const pb::Mapping& mapping : message.mapping()) {
     bytes += message.string_table(static_cast<int>(mapping.filename())).size() +
-             message.string_table(static_cast<int>(mapping.build_id())).size();
+             message.string_table(static_cast<int>(mapping.build_id())).size() +
+             message.string_table(static_cast<int>(mapping.file_hash())).size();
   }
   bytes +=
       2 * sizeof(std::string) + std::string("/system.slice/server.service").size() + std::string("/kubepods").size();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "process/file_hash.h"
 #include "tests/process/elf/elf_bytes.h"
 
 namespace offcpu {
@@ -155,6 +156,8 @@ TEST_F(BuildFromFileTest, PreviousDoesNotHoldForAFileThatWasWrittenTo) {
   auto before = BuildWithFile();
   ASSERT_EQ(before->code().size(), 1u);
   ASSERT_TRUE(before->code()[0].module->file);
+  EXPECT_EQ(before->code()[0].module->file_hash, FileHash(before->code()[0].module->file));
+  EXPECT_EQ(before->code()[0].module->file_hash.size(), 32u);
   EXPECT_EQ(before->code()[0].module->eh_frame.bytes[8], std::byte{1});
   cache = ModuleCache();  // what is read anew would be another module
   EXPECT_TRUE(before->SameCode(*BuildWithFile(before.get())));

@@ -91,6 +91,23 @@ TEST(MergeNamedTest, AnotherBuildIsAnotherModule) {
   EXPECT_THAT(merged.rows, SizeIs(2));
 }
 
+TEST(MergeNamedTest, FilesWithoutBuildIdsAreToldApartByTheirHashes) {
+  const auto with_hash = [](const char* hash) {
+    NamedProfile profile = OneReader();
+    auto module = std::make_shared<Module>();
+    module->path = "/opt/app";
+    module->file_hash = hash;
+    const CodeObject* before = profile.code[1].get();
+    for (NamedFrame& frame : profile.user_stacks[0].frames) {
+      if (frame.code == before) frame.code = module.get();
+    }
+    profile.code[1] = module;
+    return profile;
+  };
+  EXPECT_THAT(Merge(with_hash("aa"), with_hash("aa")).user_stacks, SizeIs(1));
+  EXPECT_THAT(Merge(with_hash("aa"), with_hash("bb")).user_stacks, SizeIs(2));
+}
+
 TEST(MergeNamedTest, TheKernelIsElsewhereAfterEachBoot) {
   NamedProfile other = OneReader();
   for (NamedFrame& frame : other.kernel_stacks[0].frames) frame.address += 0x1000000;
