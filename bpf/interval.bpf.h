@@ -59,6 +59,8 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 	}
 	times.waited_ns = now - out;
 	times.runnable_ns = delay < times.waited_ns ? delay : times.waited_ns;
+	if (stamp->was_moved) /* the kernel has booked its sleep as waiting for a CPU */
+		times.runnable_ns = 0;
 	if (stamp->knows_state && !stamp->out_state)
 		times.runnable_ns = times.waited_ns;
 	return times;

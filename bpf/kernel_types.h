@@ -94,6 +94,8 @@ struct sched_entity {
 	__u64 exec_start;
 	__u64 sum_exec_runtime;
 	struct cfs_rq *cfs_rq; /* CONFIG_FAIR_GROUP_SCHED */
+	/* From 6.12 on: the thread has gone to sleep and is still in the queue of its CPU. */
+	unsigned char sched_delayed;
 };
 
 struct seqcount {

@@ -28,6 +28,7 @@ static __always_inline void note_first_sight(struct task_struct *task, struct ta
 		stamp->out_run_delay = task->sched_info.run_delay;
 		stamp->out_state = BPF_CORE_READ(task, __state);
 		stamp->knows_state = 1;
+		stamp->was_moved = was_moved_asleep(task);
 	}
 	/* After the storage was made: who comes or goes from here on says so itself. */
 	if (task->on_cpu)
@@ -232,8 +233,13 @@ static __always_inline void fill_stamp(struct wire_thread *thread, struct task_s
 				       const struct stamp *stamp, int syscall)
 {
 	thread->arrivals = task->sched_info.pcount;
-	thread->run_delay = task->sched_info.run_delay;
-	thread->queued_ns = task->sched_info.last_queued;
+	if (stamp && stamp->was_moved) {
+		thread->run_delay = stamp->out_run_delay;
+		thread->queued_ns = 0;
+	} else {
+		thread->run_delay = task->sched_info.run_delay;
+		thread->queued_ns = task->sched_info.last_queued;
+	}
 	thread->arrived_ns = task->sched_info.last_arrival;
 	thread->out_ns = stamp ? stamp->out_ns : 0;
 	thread->out_run_delay = stamp ? stamp->out_run_delay : 0;

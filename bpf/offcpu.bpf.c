@@ -5,6 +5,7 @@
  */
 #include "lifecycle.bpf.c"
 #include "list.bpf.c"
+#include "migrate.bpf.c"
 #include "request_cost.bpf.c"
 #include "sample.bpf.c"
 #include "switch.bpf.c"

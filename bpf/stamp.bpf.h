@@ -47,11 +47,19 @@ static __always_inline struct stamp *stamp_of(struct task_struct *task, struct t
 	return state ? &state->stamp : NULL;
 }
 
+/* NULL: nothing is known of the thread. */
+static __always_inline struct stamp *find_stamp(struct task_struct *task)
+{
+	struct stamp *place = placed_stamp(task);
+
+	return place ?: stamp_of(task, bpf_task_storage_get(&tasks, task, 0, 0));
+}
+
 static __always_inline void clear_stamp(struct stamp *stamp)
 {
 	stamp->out_ns = stamp->out_run_delay = stamp->arrivals = 0;
 	stamp->user = stamp->out_state = 0;
-	stamp->knows_state = stamp->has_run = stamp->was_throttled = 0;
+	stamp->knows_state = stamp->has_run = stamp->was_throttled = stamp->was_moved = 0;
 }
 
 /* For a thread that is first seen, and whose number nobody else has. */

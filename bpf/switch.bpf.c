@@ -17,14 +17,6 @@
 #include "user_walk.bpf.h"
 #include "wakers.bpf.h"
 
-/* NULL: nothing is known of the thread. */
-static __always_inline struct stamp *find_stamp(struct task_struct *task)
-{
-	struct stamp *place = placed_stamp(task);
-
-	return place ?: stamp_of(task, bpf_task_storage_get(&tasks, task, 0, 0));
-}
-
 /* After the end. */
 static __always_inline void count_gone(struct task_struct *task, __u32 task_flags)
 {
@@ -67,6 +59,7 @@ static __always_inline void stamp_departure(struct task_struct *task, struct sta
 	stamp->out_state = task_flags;
 	stamp->knows_state = 1;
 	stamp->was_throttled = !task_flags && is_throttled(task);
+	stamp->was_moved = 0;
 	stamp->arrivals = task->sched_info.pcount;
 	stamp->has_run = 1;
 }
@@ -246,6 +239,8 @@ static __always_inline bool take_times(struct arrival *arrival)
 		return false;
 	}
 	arrival->times = interval_times(task, stamp, now, arrival->presence);
+	if (stamp->was_moved)
+		count_ns(WIRE_COUNT_QUEUE_TIME_UNKNOWN, arrival->times.waited_ns);
 	stamp->out_ns = 0;
 	end_stretch(arrival->account, task, now, arrival->times.waited_ns);
 	return true;

@@ -47,7 +47,7 @@ struct stamp {
 	__u8 knows_state;   /* out_state is set: by its leaving, its creation, or when it was first seen */
 	__u8 has_run;	    /* since it was first seen, and before recording ended */
 	__u8 was_throttled; /* when it left */
-	__u8 reserved;
+	__u8 was_moved;	    /* to another CPU's queue while it slept: see was_moved_asleep() */
 };
 
 /* A thread, from its first event to its end. Written by its own events only, which never overlap, but for
@@ -192,6 +192,23 @@ static __always_inline __u32 kind_of(__u32 out_state, int syscall)
 	if (out_state & TASK_STOPPED_OR_TRACED)
 		return WIRE_KIND_STOPPED;
 	return WIRE_KIND_OTHER;
+}
+
+/* Linux 6.12 and later leave some threads in the queue of their CPU that have gone to sleep. */
+static __always_inline bool sleeps_in_queue(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed;
+}
+
+/* Has a thread that is first seen been moved to another CPU's queue while it slept? From then on the kernel
+ * takes it for one that waits for a CPU, until it runs again. */
+static __always_inline bool was_moved_asleep(struct task_struct *task)
+{
+	__u32 state = BPF_CORE_READ(task, __state);
+
+	if (!(state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE | TASK_STOPPED_OR_TRACED)))
+		return false;
+	return task->sched_info.last_queued && (!task->on_rq || sleeps_in_queue(task));
 }
 
 #define MAX_RT_PRIO 100 /* include/linux/sched/prio.h: less is real time */

@@ -357,6 +357,7 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_UNSEEN,		/* left a CPU; asked for, but in no pid namespace that we see */
 	WIRE_COUNT_ARRIVAL_UNTOLD,	/* nothing but the length of the wait is known */
 	WIRE_COUNT_CLOCK_BACKWARDS,	/* counted as 0 ns */
+	WIRE_COUNT_QUEUE_TIME_UNKNOWN,	/* of a wait that is told as blocked: see was_moved of a stamp */
 	WIRE_COUNT_KERNEL_STACK_FAILED, /* the interval is kept, without a kernel stack */
 	WIRE_COUNT_NO_SCRATCH,		/* the same */
 	WIRE_COUNT_KERNEL_WALKED,	/* a kernel stack, by the kernel's rows */

@@ -20,7 +20,7 @@ namespace offcpu {
   X(intervals) X(captures) X(buffers) X(counters) X(cpus) X(users) X(stack_hints) X(stamps) X(sent) X(sent_places) X(user_rows) X(user_memos) X(kernel_memos) X(user_stacks) X(sums) \
   X(pids) X(excluded_pids) X(tids) X(uids) X(cgroups) X(globs)
 #define OFFCPU_BPF_PROGRAMS(X) \
-  X(sched_switch) X(sched_exit) X(sched_waking) \
+  X(sched_switch) X(sched_exit) X(sched_waking) X(sched_migrate_task) \
   X(sched_process_fork) X(sched_process_exec) X(sched_process_exit) X(sched_process_free) \
   X(sample) X(sample_nmi) X(list_tasks) X(describe_task) X(list_threads) X(list_accounts) \
   X(flush_sums) X(ask_for_nothing) X(learn_namespace)

@@ -23,6 +23,7 @@ constexpr CounterOfLoss kLossCounters[] = {
     {WIRE_COUNT_ABOVE_MAX_WAIT, LossId::kAboveMaxWait, false},
     {WIRE_COUNT_OTHER_KIND, LossId::kOtherKind, false},
     {WIRE_COUNT_CLOCK_BACKWARDS, LossId::kClockBackwards, false},
+    {WIRE_COUNT_QUEUE_TIME_UNKNOWN, LossId::kQueueTimeUnknown, false},
     {WIRE_COUNT_KERNEL_STACK_FAILED, LossId::kKernelStackFailed, false},
     {WIRE_COUNT_NO_SCRATCH, LossId::kNoScratch, false},
     {WIRE_COUNT_KERNEL_NOT_WALKED, LossId::kKernelNotWalked, false},

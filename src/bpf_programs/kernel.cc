@@ -186,6 +186,7 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   features.task_iter = HasType(types.get(), "bpf_iter_task_type", BTF_KIND_ENUM);
   features.exit_tp = !ActsAsOld() && HasType(types.get(), "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF);
   features.rq_clock = HasMember(types.get(), "sched_entity", "cfs_rq");
+  features.delays_dequeue = HasMember(types.get(), "sched_entity", "sched_delayed");
   features.task_work_arguments = ActsAsOld() ? 0 : TaskWorkArguments(types.get());
   features.mm_tree = HasMmTree(types.get());
   features.real_time = IsRealTime();

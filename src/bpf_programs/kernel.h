@@ -15,6 +15,7 @@ struct KernelFeatures {
   bool task_iter = false;       // an iterator over one thread or all: 6.1 and later
   bool exit_tp = false;         // sched_exit_tp: 6.16 and later
   bool rq_clock = false;        // se.cfs_rq->rq: CONFIG_FAIR_GROUP_SCHED
+  bool delays_dequeue = false;  // threads that have gone to sleep may stay in their CPU's queue: 6.12 and later
   int task_work_arguments = 0;  // of the kfunc that schedules task work: 5 (6.18), 4 (7.x), 0: none
   bool mm_tree = false;         // the tree of a process's mappings, in a form that is known: 6.1 and later
   bool can_read_user = false;   // false where such a read can deadlock the machine: 5.19 to 6.3, unless it was mended

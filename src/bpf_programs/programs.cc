@@ -240,9 +240,9 @@ struct Programs::Impl {
   absl::Status Attach() {
     const BpfPrograms& programs = bpf.programs;
     absl::Status status = bpf.config->ends_at_switch != 0 ? absl::OkStatus() : Attach(programs.sched_exit);
-    for (const bpf_program* program :
-         {programs.sched_process_fork, programs.sched_process_exec, programs.sched_process_exit,
-          programs.sched_process_free, programs.sched_switch, programs.sched_waking, programs.sample_nmi}) {
+    for (const bpf_program* program : {programs.sched_process_fork, programs.sched_process_exec,
+                                       programs.sched_process_exit, programs.sched_process_free, programs.sched_switch,
+                                       programs.sched_migrate_task, programs.sched_waking, programs.sample_nmi}) {
       if (status.ok()) status = Attach(program);
     }
     return status;

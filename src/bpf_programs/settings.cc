@@ -249,6 +249,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   bpf_program__set_autoload(programs.sample, config.oncpu_hz != 0);
   bpf_program__set_autoload(programs.sample_nmi, config.oncpu_in_nmi);
   bpf_program__set_autoload(programs.sched_waking, config.wakers);
+  bpf_program__set_autoload(programs.sched_migrate_task, features.delays_dequeue);
   bpf_program__set_autoload(programs.sched_process_free, bpf.config->filter_pids || bpf.config->exclude_pids);
   return absl::OkStatus();
 }

@@ -70,6 +70,12 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kClockBackwards,
      .name = "clock went backwards",
      .meaning = "The clocks of two CPUs differed by more than the length of a wait. The wait counts as 0 ns."},
+    {.id = LossId::kQueueTimeUnknown,
+     .name = "time waiting for a CPU not known",
+     .meaning = "Linux 6.12 and later keep some threads in the queue of their CPU for a while after they have gone to "
+                "sleep. If the kernel moves one to another CPU's queue meanwhile, it counts the rest of the sleep as "
+                "waiting for a CPU. How long the thread really waited for a CPU is not known then, and all of the wait "
+                "counts as blocked."},
     {.id = LossId::kKernelStackFailed,
      .name = "kernel stack could not be taken",
      .meaning = "The kernel did not walk its own stack. The wait has only its time and its user stack."},

@@ -30,6 +30,7 @@ enum class LossId : uint8_t {
   kAboveMaxWait,
   kOtherKind,
   kClockBackwards,
+  kQueueTimeUnknown,
   kKernelStackFailed,
   kNoScratch,
   kKernelNotWalked,

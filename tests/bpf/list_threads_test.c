@@ -134,6 +134,25 @@ TEST(ListThreads, TellsHowItLeftAndWhatItDoesNow)
 	EXPECT_EQ(list(task)->kind, WIRE_KIND_THROTTLED);
 }
 
+/* The kernel books the sleep of a thread that it has moved as waiting for a CPU. */
+TEST(ListThreads, ThreadThatWasMovedAsleepDoesNotWaitForACpu)
+{
+	struct task_struct *task = new_sleeper();
+	struct stamp *stamp = &storage_of(task)->stamp;
+	const struct wire_thread *told;
+
+	stamp->out_run_delay = 300;
+	task->sched_info.run_delay = 350;
+	task->sched_info.last_queued = 4000;
+	told = list(task);
+	EXPECT_EQ(told->run_delay, 350);
+	EXPECT_EQ(told->queued_ns, 4000);
+	stamp->was_moved = 1;
+	told = list(task);
+	EXPECT_EQ(told->run_delay, 300);
+	EXPECT_EQ(told->queued_ns, 0);
+}
+
 TEST(ListThreads, WithoutStorageNothingIsKnownOfItsWait)
 {
 	struct task_struct *task = new_sleeper();

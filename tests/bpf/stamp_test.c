@@ -19,7 +19,6 @@ static struct stamp used_stamp(__u32 tid)
 
 	__builtin_memset(&stamp, 0x55, sizeof(stamp));
 	stamp.tid = tid;
-	stamp.reserved = 0;
 	return stamp;
 }
 

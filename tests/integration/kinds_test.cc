@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "bpf_programs/kernel.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/record_until.h"
 
@@ -45,6 +46,24 @@ TEST(Kinds, OfAThreadThatYieldsAreYielded) {
                         EXPECT_EQ(row.row->blocked_ns, 0u) << row.Text();
                         EXPECT_TRUE(!row.complete() || row.Has("yield_once")) << row.Text();
                       });
+}
+
+// The kernel books the rest of such a sleep as waiting for a CPU. When it moves a thread is up to it.
+TEST(Kinds, OfAThreadThatIsMovedAsleepAreBlocked) {
+  const absl::StatusOr<KernelFeatures> features = ProbeKernel();
+  ASSERT_TRUE(features.ok()) << features.status();
+  bool was_moved = !features->delays_dequeue;
+  for (int i = 0; i < 50 && (i == 0 || !was_moved); ++i) {
+    const std::unique_ptr<Target> target = Target::Start({"moved_asleep"});
+    ASSERT_NE(target, nullptr);
+    const Recording recording = Record(Exact(*target), *target);
+    uint64_t blocked_ns = 0;
+    for (const StackRow& row : recording.Rows([](const StackRow& r) { return r.Has("moved_sleep"); }))
+      blocked_ns += row.row->blocked_ns;
+    EXPECT_GE(blocked_ns, target->Measured("sleeper", "moved_sleep").ns) << recording.LossesText();
+    was_moved |= recording.FindLoss("time waiting for a CPU not known") != nullptr;
+  }
+  EXPECT_TRUE(was_moved);
 }
 
 class Endings : public testing::TestWithParam<const char*> {};
