@@ -2,15 +2,21 @@
 
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "os/proc_file.h"
 #include "os/start_thread.h"
 
 namespace offcpu {
@@ -19,6 +25,27 @@ namespace {
 constexpr size_t kIdle = 2;                             // threads that are kept without a job
 constexpr std::chrono::milliseconds kNoticePeriod(20);  // of who waits for a job: after which he looks around
 constexpr int kMostDeadlines = 5;                       // that a job may take which is slow, and does not hang
+
+constexpr size_t kMaxStatBytes = 4096;
+
+std::string StatOf(pid_t tid, const char* file) {
+  return ReadProcFile(absl::StrCat("/proc/self/task/", tid, "/", file), kMaxStatBytes).value_or("");
+}
+
+// How long a thread of this process had ever waited for a CPU when it came to one last; 0 if the kernel does not say.
+std::chrono::nanoseconds RunDelay(pid_t tid) {
+  const std::vector<std::string> fields = absl::StrSplit(StatOf(tid, "schedstat"), ' ');
+  int64_t ns = 0;
+  if (fields.size() < 2 || !absl::SimpleAtoi(fields[1], &ns)) return {};
+  return std::chrono::nanoseconds(ns);
+}
+
+// Does the thread neither run nor wait for a CPU? If that cannot be read, it may.
+bool IsBlocked(pid_t tid) {
+  const std::string stat = StatOf(tid, "stat");
+  const size_t end_of_name = stat.rfind(") ");
+  return end_of_name == std::string::npos || stat[end_of_name + 2] != 'R';
+}
 
 // The CPU time of a thread, by its clock.
 std::chrono::nanoseconds CpuTime(clockid_t clock) {
@@ -36,15 +63,19 @@ struct ReaderPool::Task {
   Job job;  // until it begins
   State state = State::kQueued;
   Clock::time_point begun;
-  clockid_t cpu_clock = CLOCK_THREAD_CPUTIME_ID;  // of its thread, while it runs
+  pid_t tid = 0;                                  // of its thread, while it runs
+  clockid_t cpu_clock = CLOCK_THREAD_CPUTIME_ID;  // likewise
   std::chrono::nanoseconds cpu_begun{0};
+  std::chrono::nanoseconds delay_begun{0};
   bool is_slow = false;
 
-  // Has it waited for so long, beside what it has had of a CPU, or not come to an end by far?
+  // Has it been blocked for so long, or not come to an end by far? A busy host, on which it waits for a CPU, is no
+  // fault of the target's.
   bool Hangs(Clock::time_point now) const {
     const Clock::duration taken = now - begun;
     if (taken < deadline || taken >= kMostDeadlines * deadline) return taken >= deadline;
-    return taken - (CpuTime(cpu_clock) - cpu_begun) >= deadline;
+    if (!IsBlocked(tid)) return false;
+    return taken - (CpuTime(cpu_clock) - cpu_begun) - (RunDelay(tid) - delay_begun) >= deadline;
   }
 };
 
@@ -137,6 +168,8 @@ void ReaderPool::Shared::Run(const std::shared_ptr<Task>& task, std::unique_lock
   task->begun = Clock::now();
   pthread_getcpuclockid(pthread_self(), &task->cpu_clock);
   task->cpu_begun = CpuTime(task->cpu_clock);
+  task->tid = gettid();
+  task->delay_begun = RunDelay(task->tid);
   running.push_back(task);
   ++serving;
   StartThreads();  // for what else there is

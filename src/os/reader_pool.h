@@ -3,9 +3,9 @@
 // reads hang, or are slow, leaves the threads of others alone.
 //
 // A job is given up when it is not done in time, together with its thread, until that comes back: another one serves
-// on. What it has of a CPU is no part of that time, up to some times as much: slow machines need longer, and do not
-// hang. A job may outlive what submitted it and the pool: it owns all that it touches. Destruction waits for no job. A
-// thread that cannot be started is counted; jobs wait for those that there are.
+// on. What it has of a CPU, or waits for one, is no part of that time, up to some times as much: slow and busy machines
+// need longer, and do not hang. A job may outlive what submitted it and the pool: it owns all that it touches.
+// Destruction waits for no job. A thread that cannot be started is counted; jobs wait for those that there are.
 //
 // Threads: any. Does not retry, and does not know what a job reads.
 #ifndef OFFCPU_OS_READER_POOL_H_
