@@ -1,5 +1,5 @@
 // The dashboard and the alerts of packaging/ against a service that runs: what they name is served, and the alerts on
-// the run queue tell too few CPUs from threads that sleep. What the alerts do with series that are made up is in
+// the run queue fire for too few CPUs, and not for threads that sleep. What the alerts do with made-up series is in
 // offcpud.rules.test.yml.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,7 +98,11 @@ TEST_F(Monitoring, PromtoolFindsNothingWrongWithTheAlerts) {
 }
 
 TEST_F(Monitoring, WhatDashboardAndAlertsNameIsServedOrIsALoss) {
+  const std::unique_ptr<Target> target = StartedTarget({"nappers", "--threads", "1", "--nap-ms", "20"});
+  ASSERT_NE(target, nullptr);
   StartService("[export]\nendpoint = \"http://127.0.0.1:1\"\n");  // where nobody listens
+  // A service or container has a series once a window has ended in which it waited.
+  ASSERT_TRUE(Await([this] { return Metrics().find("\noffcpud_group_blocked_seconds_total{") != std::string::npos; }));
   const std::string served = Metrics();
   ASSERT_EQ(RunWords({"python3", "-m", "json.tool", kDashboard, "/dev/null"}), 0) << errors_;
   const std::string asked = ReadFile(kDashboard) + std::regex_replace(ReadFile(kRules), std::regex("#[^\n]*"), "");
@@ -133,6 +137,48 @@ TEST_F(Monitoring, PanelsWithRatesLookAtMoreThanAWindow) {
       "assert len(rates) > 5\n"
       "for panel in rates: assert panel['interval'] == '2m', panel['title']\n";
   EXPECT_EQ(RunWords({"python3", "-c", check, kDashboard}), 0) << errors_;
+}
+
+// promtool reads expressions only in rules, so each of the dashboard's is the rule of a file.
+TEST_F(Monitoring, PromtoolFindsNothingWrongWithTheDashboard) {
+  const char write[] =
+      "import json, sys\n"
+      "targets = [t for p in json.load(open(sys.argv[1]))['panels'] for t in p.get('targets', [])]\n"
+      "texts = [t['expr'].replace('$__rate_interval', '2m').replace('$instance', '.*') for t in targets]\n"
+      "rules = [{'record': 'panel:%d' % i, 'expr': text} for i, text in enumerate(texts)]\n"
+      "json.dump({'groups': [{'name': 'dashboard', 'rules': rules}]}, open(sys.argv[2], 'w'))\n";
+  ASSERT_EQ(RunWords({"python3", "-c", write, kDashboard, Path("panels.yml")}), 0) << errors_;
+  EXPECT_EQ(RunWords({"promtool", "check", "rules", Path("panels.yml")}), 0) << output_ << errors_;
+}
+
+TEST_F(Monitoring, PanelsAreApart) {
+  const char check[] =
+      "import json, sys\n"
+      "panels = json.load(open(sys.argv[1]))['panels']\n"
+      "assert len({p['id'] for p in panels}) == len(panels)\n"
+      "taken = {}\n"
+      "for panel in panels:\n"
+      "    at = panel['gridPos']\n"
+      "    for x in range(at['x'], at['x'] + at['w']):\n"
+      "        for y in range(at['y'], at['y'] + at['h']):\n"
+      "            assert x < 24 and taken.setdefault((x, y), panel['id']) == panel['id'], panel['title']\n";
+  EXPECT_EQ(RunWords({"python3", "-c", check, kDashboard}), 0) << errors_;
+}
+
+// The time is that of services and containers with the most of it, and of all others together.
+TEST_F(Monitoring, PanelsShowWhichServiceWaitsForWhat) {
+  const std::unique_ptr<Target> target = StartedTarget({"nappers", "--threads", "2", "--nap-ms", "20"});
+  ASSERT_NE(target, nullptr);
+  StartService("[record]\nsample = \"0\"\npids = [" + std::to_string(target->pid()) + "]\n");
+  StartPrometheus();
+  const std::string dashboard = ReadFile(kDashboard);
+  std::smatch match;
+  ASSERT_TRUE(std::regex_search(dashboard, match, std::regex("\"expr\": \"([^\n]*offcpud_group_blocked_[^\n]*)\",\n")));
+  std::string expression = std::regex_replace(match[1].str(), std::regex("\\\\\""), "\"");
+  expression = std::regex_replace(expression, std::regex("\\$__rate_interval"), "1m");
+  expression = std::regex_replace(expression, std::regex("\\$instance"), ".*");
+  EXPECT_TRUE(Await([&] { return Query(expression).find("{cause=\"sleep\"} => ") != std::string::npos; }))
+      << Query(expression);
 }
 
 // By the patterns of the service's configuration.
