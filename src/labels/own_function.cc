@@ -30,6 +30,7 @@ constexpr std::string_view kBeginnings[] = {"std::",
                                             "alloc::",
                                             "__gnu_cxx::",
                                             "__cxxabiv1::",
+                                            "__gthread_",  // what libstdc++ calls threads by
                                             "__rust_",
                                             "tokio::",
                                             "mio::",

@@ -41,6 +41,12 @@ TEST(OwnFunction, IsNotOfTheStandardLibraryThatIsLinkedIn) {
                                      {"server", "std::this_thread::sleep_for<long>"},
                                      {"server", "(anonymous namespace)::Run"}})),
             3u);
+  EXPECT_EQ(FunctionsBelowOwn(Stack({{"libc.so.6", "pthread_mutex_lock"},
+                                     {"server", "__gthread_mutex_lock"},
+                                     {"server", "std::mutex::lock"},
+                                     {"server", "std::lock_guard<std::mutex>::lock_guard"},
+                                     {"server", "Reserve"}})),
+            4u);
   EXPECT_EQ(FunctionsBelowOwn(Stack({{"app", "<std::sync::mpsc::Receiver<T> as core::iter::Iterator>::next"},
                                      {"app", "tokio::runtime::park::Inner::park"},
                                      {"app", "<app::Queue as core::ops::drop::Drop>::drop"}})),
