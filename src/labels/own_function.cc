@@ -64,8 +64,8 @@ bool IsModule(const std::string_view (&globs)[kCount], std::string_view name) {
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// "py::wait:/usr/lib/python3.13/threading.py", "JS:*run node:internal/timers:5:1": they are interpreted, but come with
-// the interpreter.
+// "py::wait:/usr/lib/python3.13/threading.py", "JS:*run node:internal/timers:5:1": functions of the language, compiled or
+// not, that come with its interpreter.
 bool ComesWithInterpreter(std::string_view function) {
   const bool is_of_python = Has(function, "/lib/python3") && !Has(function, "-packages/");
   return is_of_python || Has(function, ":<frozen ") || Has(function, " node:");
@@ -88,7 +88,7 @@ bool IsOwn(const NamedFrame& frame, std::string_view function) {
   if (frame.is_marker() || !is_known || function == kStart || function == "Interpreter") return false;
   // What a runtime interprets is the program, in whatever the runtime keeps its names.
   const bool is_of_library = IsCLibrary(frame.module_name) || IsModule(kRuntimes, frame.module_name);
-  if (frame.kind == FrameKind::kInterpreted ? ComesWithInterpreter(function) : is_of_library) return false;
+  if (ComesWithInterpreter(function) || (is_of_library && frame.kind != FrameKind::kInterpreted)) return false;
   // What the virtual machine of Java has made itself is no method.
   if (IsRuntimePath(frame.module_name) && !Has(function, ".")) return false;
   return !IsOfStandardLibrary(function);

@@ -80,6 +80,14 @@ TEST(OwnFunction, IsInterpretedInAnInterpreter) {
             3u);
 }
 
+TEST(OwnFunction, MayBeCompiledByTheRuntimeThatComesWithOthers) {
+  EXPECT_EQ(FunctionsBelowOwn(Stack({{"node", "node::SyncProcessRunner::Spawn"},
+                                     {"", "JS:^spawnSync node:internal/child_process:1108:19", FrameKind::kGenerated},
+                                     {"", "JS:*execFileSync node:child_process:916:22", FrameKind::kGenerated},
+                                     {"", "JS:^thumbnail /srv/server.js:3:19", FrameKind::kGenerated}})),
+            3u);
+}
+
 TEST(OwnFunction, MayBeInlined) {
   NamedUserStack stack = Stack({{"libc.so.6", "read"}, {"server", "main"}});
   stack.frames[1].lines = Lines({{"std::thread::join"}, {"Flush"}, {"main"}});
