@@ -20,10 +20,20 @@
 namespace offcpu {
 namespace {
 
+// The functions, and what is known of their places in an array that is parallel to them.
 void WriteKernelStack(const NamedKernelStack& stack, JsonWriter& json) {
   std::vector<std::string> labels = KernelLabels(stack);
   std::reverse(labels.begin(), labels.end());
   WriteArray("kernel", labels, json, [&](const std::string& label) { json.String(label); });
+  const auto has_place = [](const NamedFrame& frame) {
+    return !frame.lines.empty() && !frame.lines.back().file.empty();
+  };
+  if (std::none_of(stack.frames.begin(), stack.frames.end(), has_place)) return;
+  WriteArray("kernel_lines", stack.frames, json, [&](const NamedFrame& frame) {
+    json.BeginObject();
+    WriteFrameLines(frame, json);
+    json.EndObject();
+  });
 }
 
 void WriteLabels(const RowLabelValues& values, JsonWriter& json) {

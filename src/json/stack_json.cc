@@ -3,10 +3,8 @@
 #include <cstddef>
 
 namespace offcpu {
-namespace {
 
-// Only what is known: source files and lines, and what was inlined.
-void WriteLines(const NamedFrame& frame, JsonWriter& json) {
+void WriteFrameLines(const NamedFrame& frame, JsonWriter& json) {
   const auto write_place = [&json](const FrameLine& line) {
     if (!line.file.empty()) json.Field("file", line.file);
     if (line.line != 0) json.Field("line", uint64_t{line.line});
@@ -27,8 +25,6 @@ void WriteLines(const NamedFrame& frame, JsonWriter& json) {
   json.EndArray();
 }
 
-}  // namespace
-
 void WriteUserStackFields(const NamedUserStack& stack, std::span<const uint64_t> pcs, JsonWriter& json) {
   json.Key("user");
   json.BeginArray();
@@ -40,7 +36,7 @@ void WriteUserStackFields(const NamedUserStack& stack, std::span<const uint64_t>
       json.Hex(pcs[i]);
     }
     json.Field("name", frame.name());
-    WriteLines(frame, json);
+    WriteFrameLines(frame, json);
     json.Field("module", frame.module_name);
     json.Key("address");
     json.Hex(frame.address);

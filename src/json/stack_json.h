@@ -15,6 +15,9 @@
 
 namespace offcpu {
 
+// The fields of a frame that say where in the source it is, and what was inlined there; none where nothing is known.
+void WriteFrameLines(const NamedFrame& frame, JsonWriter& json);
+
 // `pcs`: of its frames, or none.
 void WriteUserStackFields(const NamedUserStack& stack, std::span<const uint64_t> pcs, JsonWriter& json);
 

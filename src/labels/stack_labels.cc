@@ -63,7 +63,8 @@ std::vector<std::string> KernelLabels(const NamedKernelStack& stack) {
   if (std::string missing = MissingLabel(stack); !missing.empty()) return {std::move(missing)};
   std::vector<std::string> labels;
   labels.reserve(stack.frames.size());
-  AppendOutermostFirst(stack.frames, &labels);
+  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame)
+    labels.push_back(Printable(frame->name()));
   return labels;
 }
 

@@ -21,7 +21,8 @@
 namespace offcpu {
 
 std::vector<std::string> UserLabels(const NamedUserStack& stack);
-// Empty if there is no kernel stack: the thread was in user mode.
+// Empty if there is no kernel stack: the thread was in user mode. Only the functions that the kernel's symbol table
+// has, not those that were inlined: so stacks compare whether the kernel's debug file was there or not.
 std::vector<std::string> KernelLabels(const NamedKernelStack& stack);
 
 // A chain of wakers as labels: for each waker the way back from where it woke, behind kWakerMark, to the name of its

@@ -16,20 +16,22 @@ namespace {
 using FrameLines = std::span<const FrameLine>;
 
 // Changes the lines of all frames, equal ones once.
-void ChangeLines(NamedProfile* profile, absl::FunctionRef<FrameLines(FrameLines lines)> change) {
+template <typename Stack>
+void ChangeLines(std::vector<Stack>& stacks, absl::FunctionRef<FrameLines(FrameLines lines)> change) {
   absl::flat_hash_map<std::pair<const FrameLine*, size_t>, FrameLines> changed;
-  const auto change_frames = [&](auto& stacks) {
-    for (auto& stack : stacks) {
-      for (NamedFrame& frame : stack.frames) {
-        if (frame.lines.empty()) continue;
-        const auto [it, inserted] = changed.try_emplace({frame.lines.data(), frame.lines.size()});
-        if (inserted) it->second = change(frame.lines);
-        frame.lines = it->second;
-      }
+  for (Stack& stack : stacks) {
+    for (NamedFrame& frame : stack.frames) {
+      if (frame.lines.empty()) continue;
+      const auto [it, inserted] = changed.try_emplace({frame.lines.data(), frame.lines.size()});
+      if (inserted) it->second = change(frame.lines);
+      frame.lines = it->second;
     }
-  };
-  change_frames(profile->user_stacks);
-  change_frames(profile->kernel_stacks);
+  }
+}
+
+void ChangeLines(NamedProfile* profile, absl::FunctionRef<FrameLines(FrameLines lines)> change) {
+  ChangeLines(profile->user_stacks, change);
+  ChangeLines(profile->kernel_stacks, change);
 }
 
 std::string PlaceText(const FrameLine& line) {
@@ -49,7 +51,7 @@ void DropPlaces(NamedProfile* profile) {
 }
 
 NamedProfile WithPlaces(NamedProfile profile) {
-  ChangeLines(&profile, [&profile](FrameLines lines) {
+  ChangeLines(profile.user_stacks, [&profile](FrameLines lines) {
     std::vector<FrameLine> named(lines.begin(), lines.end());
     for (FrameLine& line : named) {
       const std::string place = PlaceText(line);

@@ -12,7 +12,8 @@ void DropInlined(NamedProfile* profile);
 // Leaves of each frame its function, and nothing else.
 void DropPlaces(NamedProfile* profile);
 
-// Names that say where in the source a frame is: "main server.cc:123". For the formats that have no other place for it.
+// Names that say where in the source a user frame is: "main server.cc:123". For the formats that have no other place
+// for it. The kernel's keep their names, by which waits and their causes are known.
 NamedProfile WithPlaces(NamedProfile profile);
 
 }  // namespace offcpu

@@ -62,12 +62,17 @@ bool HasCrcOfLink(const OwnedFd& fd, const ElfFile& elf) {
   return link.has_value() && Crc(fd.get()) == link->crc;
 }
 
+OwnedFd OpenDebugFileAt(const std::string& path, const std::string& build_id) {
+  OwnedFd fd = Open(path);
+  if (build_id.empty() || !fd || !HasBuildId(fd, build_id)) return OwnedFd();
+  return fd;
+}
+
 OwnedFd OpenDebugFileByBuildId(const std::string& directory, const std::string& build_id) {
   constexpr std::string_view kHex = "0123456789abcdef";
   if (build_id.size() < 4 || build_id.find_first_not_of(kHex) != std::string::npos) return OwnedFd();
-  OwnedFd fd = Open(absl::StrCat(directory, "/.build-id/", build_id.substr(0, 2), "/", build_id.substr(2), ".debug"));
-  if (!fd || !HasBuildId(fd, build_id)) return OwnedFd();
-  return fd;
+  return OpenDebugFileAt(
+      absl::StrCat(directory, "/.build-id/", build_id.substr(0, 2), "/", build_id.substr(2), ".debug"), build_id);
 }
 
 OwnedFd OpenDebugFileByLink(const std::string& directory, const std::string& path, const ElfFile& elf,

@@ -12,6 +12,9 @@
 
 namespace offcpu {
 
+// The file of that name, which must carry that build id. Empty if there is none.
+OwnedFd OpenDebugFileAt(const std::string& path, const std::string& build_id);
+
 // By build id: DIRECTORY/.build-id/xx/yyy.debug, which must carry that build id. Empty if there is none.
 OwnedFd OpenDebugFileByBuildId(const std::string& directory, const std::string& build_id);
 

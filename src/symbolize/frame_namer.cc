@@ -17,6 +17,8 @@ namespace {
 // That were not read in time: then none of its user's is waited for any more.
 constexpr int kMaxLate = 2;
 
+constexpr uid_t kRoot = 0;
+
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -97,7 +99,8 @@ void FrameNamer::Fetch(Reading& reading) {
       std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); });
   const bool lacks_lines = reading.time_for_lines.count() != 0 && reading.lines.chains.empty();
   if (!lacks_names && !lacks_lines) return;
-  const std::optional<OwnedFd> file = Fetched(module->build_id, *module);
+  const std::string_view name = FileName(module->path);
+  const std::optional<OwnedFd> file = Fetched(module->build_id, name);
   if (!file.has_value()) return;
   if (lacks_names) {
     ModuleNames fetched = ReadDebugFile(*file, *module, reading.addresses);
@@ -106,16 +109,15 @@ void FrameNamer::Fetch(Reading& reading) {
   if (!lacks_lines) return;
   const std::string supplementary_id = SupplementaryId(file->get());
   OwnedFd supplementary = OpenDebugFileByBuildId(reading.debug_directory, supplementary_id);
-  if (!supplementary && !supplementary_id.empty())
-    supplementary = Fetched(supplementary_id, *module).value_or(OwnedFd());
+  if (!supplementary && !supplementary_id.empty()) supplementary = Fetched(supplementary_id, name).value_or(OwnedFd());
   reading.ReadLines([&] {
     return ReadSourceLines({.file = file->get(), .supplementary = supplementary.get()}, reading.addresses,
                            {.time = reading.time_for_lines});
   });
 }
 
-std::optional<OwnedFd> FrameNamer::Fetched(const std::string& build_id, const Module& module) {
-  absl::StatusOr<OwnedFd> file = options_.fetch(build_id, FileName(module.path));
+std::optional<OwnedFd> FrameNamer::Fetched(const std::string& build_id, std::string_view name) {
+  absl::StatusOr<OwnedFd> file = options_.fetch(build_id, name);
   if (file.ok()) return *std::move(file);
   if (!absl::IsNotFound(file.status())) ++not_fetched_;
   return std::nullopt;
@@ -172,6 +174,29 @@ void FrameNamer::Name(const CodeObject& code, FrameNames& frames) {
     frame.named = name.named;
     frame.lines = chain == found.lines.end() ? Keep(code.memory.owner(), name.name, other)
                                              : KeepChain(code.memory.owner(), chain->second, name.name);
+  }
+}
+
+void FrameNamer::AddKernelLines(const KernelCode& kernel, FrameNames& frames) {
+  Reading reading = {.time_for_lines = TimeForLines()};
+  for (const auto& [address, frame] : frames) {
+    if (address >= kernel.begin && address < kernel.end) reading.addresses.push_back(address);
+  }
+  if (reading.addresses.empty() || !options_.lines) return;
+  OwnedFd file = OpenKernelDebugFile(kernel, options_.debug_directory);
+  if (!file && options_.fetch) file = Fetched(kernel.build_id, "vmlinux").value_or(OwnedFd());
+  const std::optional<uint64_t> offset = file ? KernelOffset(kernel, file) : std::nullopt;
+  if (!offset.has_value()) return;
+  std::sort(reading.addresses.begin(), reading.addresses.end());
+  std::vector<uint64_t> in_file;
+  for (const uint64_t address : reading.addresses) in_file.push_back(address - *offset);
+  reading.ReadLines([&] { return ReadSourceLines({.file = file.get()}, in_file, {.time = reading.time_for_lines}); });
+  lines_time_ += reading.lines_time;
+  if (reading.lines.is_cut) ++lines_cut_;
+  for (size_t i = 0; i < reading.lines.chains.size(); ++i) {
+    FrameName& frame = frames[reading.addresses[i]];
+    const LineChain& chain = reading.lines.chains[i];
+    if (!chain.empty() && frame.named) frame.lines = KeepChain(kRoot, chain, frame.lines.back().function);
   }
 }
 

@@ -1,6 +1,6 @@
 // Names for the addresses of code objects, with what was inlined and places in the source if these are wanted. Tables
 // are read only for what is not cached, on other threads if there are some to spare; each user's files have a share of
-// the room for names. Kernel code and that of runtimes have names elsewhere. One thread.
+// the room for names. Kernel code and that of runtimes have their names elsewhere. One thread.
 #ifndef OFFCPU_SYMBOLIZE_FRAME_NAMER_H_
 #define OFFCPU_SYMBOLIZE_FRAME_NAMER_H_
 
@@ -22,6 +22,7 @@
 #include "process/memory_budget.h"
 #include "process/module.h"
 #include "profile/named_profile.h"
+#include "symbolize/kernel_lines.h"
 #include "symbolize/module_lines.h"
 #include "symbolize/module_names.h"
 #include "symbolize/name_pool.h"
@@ -51,6 +52,8 @@ class FrameNamer {
 
   // All addresses of one code object together, so that its tables are read once.
   void Name(const CodeObject& code, FrameNames& frames);
+  // Adds inlined functions and places to frames in the kernel's own code, which have their names.
+  void AddKernelLines(const KernelCode& kernel, FrameNames& frames);
   // The lines with their texts in the pool, or one that says that there is no room: a frame may have many, and their
   // texts may all be the same.
   std::span<const FrameLine> KeepLines(uid_t owner, std::vector<FrameLine> lines);
@@ -73,7 +76,7 @@ class FrameNamer {
   bool IsRead(const CodeObject& code, const std::function<void()>& read);
   // Completes what was read by a file from elsewhere, if something lacks and there is such a file.
   void Fetch(Reading& reading);
-  std::optional<OwnedFd> Fetched(const std::string& build_id, const Module& module);
+  std::optional<OwnedFd> Fetched(const std::string& build_id, std::string_view name);
   // How long reading debug information may take now; 0: not at all.
   std::chrono::milliseconds TimeForLines() const;
   std::span<const FrameLine> Keep(uid_t owner, std::string_view name, std::string_view coarse);

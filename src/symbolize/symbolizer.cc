@@ -15,10 +15,12 @@
 #include "classify/idle_match.h"
 #include "classify/interpreted.h"
 #include "os/proc_file.h"
+#include "process/elf/notes.h"
 #include "profile/left_out_name.h"
 #include "profile/lost_stacks.h"
 #include "runtimes/runtime.h"
 #include "symbolize/frame_namer.h"
+#include "symbolize/kernel_lines.h"
 #include "symbolize/kernel_symbols.h"
 #include "symbolize/name_pool.h"
 #include "symbolize/symbol_table.h"
@@ -85,16 +87,23 @@ class Namer {
   std::vector<Loss> Losses() const { return frames_.Losses(); }
 
  private:
+  struct Kernel {
+    SymbolTable symbols;
+    std::optional<KernelCode> code;  // nothing: not known, or not wanted
+  };
+
   void NameRuntime(const RuntimeCode& code, FrameNames& frames);
   void NameAnonymous(FrameNames& frames);
-  NamedFrame KernelFrame(uint64_t address, std::optional<SymbolTable>& symbols);
-  // Nothing: no symbol covers it.
-  std::optional<std::string> KernelName(const NamedFrame& frame, std::optional<SymbolTable>& symbols);
+  const Kernel& ReadKernel();
+  void NameKernel(FrameNames& frames);
+  // `address`: of a lookup. Nothing: no symbol covers it.
+  std::optional<std::string> KernelName(uint64_t address);
 
   const SymbolizerOptions& options_;
   NameCache* const cache_;
   NamePool& pool_;
   FrameNamer frames_;
+  std::optional<Kernel> kernel_;  // nothing: not read yet
 };
 
 // A runtime has read its names when the stacks were captured.
@@ -134,31 +143,47 @@ std::vector<NamedUserStack> Namer::NameUserStacks(std::vector<UserStackEntry>& s
   return named;
 }
 
-std::optional<std::string> Namer::KernelName(const NamedFrame& frame, std::optional<SymbolTable>& symbols) {
-  const std::string* cached = cache_ != nullptr ? cache_->FindKernel(frame.address) : nullptr;
+const Namer::Kernel& Namer::ReadKernel() {
+  if (kernel_.has_value()) return *kernel_;
+  kernel_.emplace();
+  absl::StatusOr<std::string> kallsyms = ReadProcFile(options_.kallsyms_path, kMaxKallsymsBytes);
+  if (!kallsyms.ok()) return *kernel_;
+  if (options_.lines)
+    kernel_->code = RunningKernel(*kallsyms, ReadProcFile(options_.kernel_notes_path, kMaxNoteBytes).value_or(""));
+  kernel_->symbols = ParseKallsyms(*std::move(kallsyms));
+  return *kernel_;
+}
+
+std::optional<std::string> Namer::KernelName(uint64_t address) {
+  const std::string* cached = cache_ != nullptr ? cache_->FindKernel(address) : nullptr;
   if (cached != nullptr) return *cached;
-  if (!symbols.has_value()) {
-    auto kallsyms = ReadProcFile(options_.kallsyms_path, kMaxKallsymsBytes);
-    symbols = kallsyms.ok() ? ParseKallsyms(std::move(*kallsyms)) : SymbolTable();
-  }
-  const auto symbol = symbols->Find(frame.lookup_address());
+  const auto symbol = ReadKernel().symbols.Find(address);
   if (!symbol.has_value()) return std::nullopt;
   std::string name(*symbol);
-  if (cache_ != nullptr) cache_->AddKernel(frame.address, name);
+  if (cache_ != nullptr) cache_->AddKernel(address, name);
   return name;
 }
 
-NamedFrame Namer::KernelFrame(uint64_t address, std::optional<SymbolTable>& symbols) {
-  NamedFrame frame = {{.address = address, .exact = false, .kind = FrameKind::kKernel}};
-  const std::optional<std::string> name = KernelName(frame, symbols);
-  frame.named = name.has_value();
-  frame.lines = pool_.InternLine(frame.named ? *name : HexAddress("[kernel] ", address), "[kernel]");
-  return frame;
+void Namer::NameKernel(FrameNames& frames) {
+  for (auto& [address, frame] : frames) {
+    const std::optional<std::string> name = KernelName(address);
+    frame.named = name.has_value();
+    frame.lines = pool_.InternLine(frame.named ? *name : HexAddress("[kernel] ", address + 1), "[kernel]");
+  }
+  if (!options_.lines || frames.empty()) return;
+  if (const std::optional<KernelCode>& code = ReadKernel().code; code.has_value())
+    frames_.AddKernelLines(*code, frames);
 }
 
 std::vector<NamedKernelStack> Namer::NameKernelStacks(const std::vector<KernelStack>& stacks) {
-  std::optional<SymbolTable> symbols;
-  absl::flat_hash_map<uint64_t, NamedFrame> frames;  // by address
+  const auto frame_at = [](uint64_t address) {
+    return Frame{.address = address, .exact = false, .kind = FrameKind::kKernel};
+  };
+  FrameNames names;
+  for (const KernelStack& stack : stacks) {
+    for (const uint64_t address : stack.addresses) names.try_emplace(frame_at(address).lookup_address());
+  }
+  NameKernel(names);
   std::vector<NamedKernelStack> named;
   named.reserve(stacks.size());
   for (const KernelStack& stack : stacks) {
@@ -168,9 +193,9 @@ std::vector<NamedKernelStack> Namer::NameKernelStacks(const std::vector<KernelSt
     to.user_mode = stack.user_mode;
     to.frames.reserve(stack.addresses.size());
     for (const uint64_t address : stack.addresses) {
-      auto [it, inserted] = frames.try_emplace(address);
-      if (inserted) it->second = KernelFrame(address, symbols);
-      to.frames.push_back(it->second);
+      const Frame frame = frame_at(address);
+      const FrameName& name = names[frame.lookup_address()];
+      to.frames.push_back({frame, name.named, name.lines, ""});
     }
   }
   return named;

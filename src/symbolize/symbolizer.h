@@ -1,9 +1,8 @@
 // Names for the addresses of a profile, with inlined functions and places in the source if they are wanted, and from
-// them which of its rows are waits for work. Reads symbol tables from
-// the files that the modules hold open, from debug directories by build id, and kernel names from /proc/kallsyms. Needs
-// no target to be alive. A file that is damaged, hostile or missing costs names, never more: such frames are shown as
-// module and offset. So does one that cannot be read in time, and each user's processes have a share of the room for
-// names.
+// them which of its rows are waits for work. Reads symbol tables from the files that the modules hold open, from debug
+// directories by build id, and kernel names from /proc/kallsyms. Needs no target to be alive. A file that is damaged,
+// hostile or missing costs names, never more: such frames are shown as module and offset. So does one that cannot be
+// read in time, and each user's processes have a share of the room for names.
 #ifndef OFFCPU_SYMBOLIZE_SYMBOLIZER_H_
 #define OFFCPU_SYMBOLIZE_SYMBOLIZER_H_
 
@@ -35,6 +34,7 @@ using FetchDebugFile =
 struct SymbolizerOptions {
   std::string kallsyms_path = "/proc/kallsyms";
   std::string modules_path = "/proc/modules";
+  std::string kernel_notes_path = "/sys/kernel/notes";
   std::string debug_directory = "/usr/lib/debug";
   // Gets the debug file with a build id from elsewhere, for a module whose names or lines are not here: NotFound if
   // there is none. Is called in the thread that names; empty: nothing is fetched.

@@ -76,21 +76,27 @@ std::string FrameHead(size_t number, bool is_own) {
   return absl::StrFormat("%s%-4s ", is_own ? "> " : "  ", absl::StrCat("#", number));
 }
 
-// Returns how many frames there were.
-size_t WriteKernelFrames(const std::vector<NamedFrame>& frames, ByteSink sink) {
-  if (frames.empty()) sink("  [unknown kernel stack]\n");
-  for (size_t i = 0; i < frames.size(); ++i) {
-    sink(absl::StrFormat("%s%s%s  0x%016x\n", FrameHead(i, false), Printable(frames[i].name()),
-                         i == 0 ? "  [kernel]" : "", frames[i].address));
-  }
-  return frames.size();
-}
-
 // "  Inventory.java:88", without its folders; "" if it is not known.
 std::string PlaceText(const FrameLine& line) {
   if (line.file.empty()) return "";
   const std::string_view name = line.file.substr(line.file.rfind('/') + 1);
   return line.line == 0 ? absl::StrCat("  ", Printable(name)) : absl::StrCat("  ", Printable(name), ":", line.line);
+}
+
+std::string InlinedText(const FrameLine& line, bool is_own) {
+  return absl::StrFormat("%s     %s%s  (inlined)\n", is_own ? "> " : "  ", Printable(line.function), PlaceText(line));
+}
+
+// Returns how many frames there were.
+size_t WriteKernelFrames(const std::vector<NamedFrame>& frames, ByteSink sink) {
+  if (frames.empty()) sink("  [unknown kernel stack]\n");
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const std::span<const FrameLine> lines = frames[i].lines;
+    for (const FrameLine& line : lines.first(lines.size() - 1)) sink(InlinedText(line, false));
+    sink(absl::StrFormat("%s%s%s%s  0x%016x\n", FrameHead(i, false), Printable(frames[i].name()),
+                         PlaceText(lines.back()), i == 0 ? "  [kernel]" : "", frames[i].address));
+  }
+  return frames.size();
 }
 
 // The module stands where it is another one than that of the frame before. Without a symbol it is in the name.
@@ -107,9 +113,7 @@ void WriteUserFrames(const NamedUserStack& stack, std::span<const uint64_t> pcs,
     }
     const bool has_module = frame.named && !frame.module_name.empty() && frame.module_name != module;
     module = frame.module_name;
-    for (const FrameLine& line : frame.lines.first(frame.lines.size() - 1))
-      sink(absl::StrFormat("%s     %s%s  (inlined)\n", is_own() ? "> " : "  ", Printable(line.function),
-                           PlaceText(line)));
+    for (const FrameLine& line : frame.lines.first(frame.lines.size() - 1)) sink(InlinedText(line, is_own()));
     sink(absl::StrCat(FrameHead(number + i, is_own()), Printable(frame.name()), PlaceText(frame.lines.back()),
                       has_module ? "  " : "", has_module ? Printable(module) : "",
                       i < pcs.size() ? absl::StrFormat("  0x%016x", pcs[i]) : "", "  (",
@@ -207,6 +211,7 @@ void WriteKernelJson(const NamedKernelStack& stack, JsonWriter& json) {
   for (const NamedFrame& frame : stack.frames) {
     json.BeginObject();
     json.Field("name", frame.name());
+    WriteFrameLines(frame, json);
     json.Key("address");
     json.Hex(frame.address);
     json.EndObject();

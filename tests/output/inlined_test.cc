@@ -16,6 +16,7 @@ namespace offcpu {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A reader whose caller, loop, has next and in it fill inlined.
 RecordedProfile WithInlined() {
@@ -54,6 +55,42 @@ TEST(InlinedTest, PprofHasOneLocationOfSeveralLines) {
                                     OutputFormat::kPprof, OutputFormat::kHtml, OutputFormat::kOtlp}) {
     EXPECT_EQ(Written(format, *stored), Written(format, WithInlined().profile));
   }
+}
+
+// pipe_read has file_inode inlined.
+RecordedProfile WithInlinedInKernel() {
+  RecordedProfile one = RecordedProfile::OneReader();
+  one.profile.kernel_stacks[0].frames[1].lines = Lines({{"file_inode", "fs.h", 1370}, {"pipe_read", "fs/pipe.c", 268}});
+  return one;
+}
+
+// By their names, stacks compare with those of a kernel without debug information.
+TEST(InlinedTest, WhereStacksAreNamesTheKernelsFunctionsAreThoseOfItsSymbols) {
+  const NamedProfile profile = WithInlinedInKernel().profile;
+  const NamedProfile plain = RecordedProfile::OneReader().profile;
+  for (const bool places : {false, true}) {
+    EXPECT_EQ(Written(OutputFormat::kFolded, profile, {.places = places}),
+              Written(OutputFormat::kFolded, plain, {.places = places}));
+    EXPECT_EQ(Written(OutputFormat::kText, profile, {.places = places}),
+              Written(OutputFormat::kText, plain, {.places = places}));
+  }
+}
+
+TEST(InlinedTest, JsonHasThePlacesOfTheKernelBesideItsFunctions) {
+  EXPECT_THAT(Written(OutputFormat::kJson, WithInlinedInKernel().profile),
+              HasSubstr(R"("kernel":["schedule","pipe_read"],"kernel_lines":[{},{"file":"fs/pipe.c","line":268,)"
+                        R"("inlined":[{"name":"file_inode","file":"fs.h","line":1370}]}])"));
+  EXPECT_THAT(Written(OutputFormat::kJson, WithInlined().profile), Not(HasSubstr("kernel_lines")));
+}
+
+TEST(InlinedTest, PprofHasThemInTheKernelToo) {
+  const std::string bytes = Written(OutputFormat::kPprof, WithInlinedInKernel().profile);
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(bytes);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const NamedFrame& frame = stored->kernel_stacks[0].frames[1];
+  ASSERT_EQ(frame.lines.size(), 2u);
+  EXPECT_EQ(frame.lines[0], (FrameLine{"file_inode", "fs.h", 1370}));
+  EXPECT_EQ(frame.lines[1], (FrameLine{"pipe_read", "fs/pipe.c", 268}));
 }
 
 TEST(InlinedTest, PatternsAndFiltersSeeThem) {

@@ -193,6 +193,18 @@ TEST_F(ThreadStacksTest, NumbersOfTwoDigitsStayInTheColumn) {
       << Text({.pcs = {{0x10}}});
 }
 
+TEST_F(ThreadStacksTest, KernelFramesHaveTheirPlaces) {
+  Thread(11, "reader", fake_.User({"read"}), fake_.Kernel({"schedule", "pipe_read"}), 0);
+  fake_.profile.kernel_stacks[0].frames[1].lines =
+      Lines({{"file_inode", "include/fs.h", 1370}, {"pipe_read", "fs/pipe.c", 268}});
+  EXPECT_THAT(Text(), testing::HasSubstr("  #0   schedule  [kernel]  0x0000000000000020\n"
+                                         "       file_inode  fs.h:1370  (inlined)\n"
+                                         "  #1   pipe_read  pipe.c:268  0x0000000000000020\n"));
+  EXPECT_THAT(Json(),
+              testing::HasSubstr(R"({"name":"pipe_read","file":"fs/pipe.c","line":268,"inlined":[)"
+                                 R"({"name":"file_inode","file":"include/fs.h","line":1370}],"address":"0x20"})"));
+}
+
 TEST_F(ThreadStacksTest, AFrameWithoutASymbolNamesItsModuleOnce) {
   Thread(11, "stripped", fake_.User({"libx.so+0x10"}), fake_.Kernel({}), 0);
   fake_.profile.user_stacks[0].frames[0].named = false;
