@@ -343,6 +343,13 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
                 "allows. Some frames have no source lines and no inlined functions.",
      .advice =
          "Reading takes less memory if the debug information is not compressed (objcopy --decompress-debug-sections)."},
+    {.id = LossId::kSplitUnitsNotRead,
+     .name = "split debug information not read",
+     .meaning =
+         "A file was compiled with -gsplit-dwarf, and its .dwo files are not where it says or may not be read, or "
+         "they are in a .dwp file, which libdw reads only since version 0.191 (Debian 13). Frames have source "
+         "lines, but no inlined functions.",
+     .advice = "Keep the .dwo files where they were made, readable by everybody, or compile without -gsplit-dwarf."},
     {.id = LossId::kDebugFileNotFetched,
      .name = "debug file not fetched",
      .meaning = "No server of DEBUGINFOD_URLS answered in time, or fetching the file failed (--debuginfod). Frames of "

@@ -95,6 +95,7 @@ enum class LossId : uint8_t {
   kSymbolsUnreadable,
   kNameMemoryShare,
   kLinesCut,
+  kSplitUnitsNotRead,
   kDebugFileNotFetched,
 };
 inline constexpr size_t kLossIdCount = static_cast<size_t>(LossId::kDebugFileNotFetched) + 1;

@@ -104,7 +104,8 @@ class LineFinder {
       FindIn(hit, sink);
       if (budget_.is_exceeded()) break;
     }
-    return is_cut_ || budget_.is_exceeded() ? DwarfEnd::kLimit : DwarfEnd::kDone;
+    if (is_cut_ || budget_.is_exceeded()) return DwarfEnd::kLimit;
+    return is_without_split_ ? DwarfEnd::kSplit : DwarfEnd::kDone;
   }
 
  private:
@@ -177,10 +178,10 @@ class LineFinder {
     addresses.reserve(hit.indices.size());
     for (const uint32_t index : hit.indices) addresses.push_back(addresses_[index]);
     std::set<std::string, std::less<>> paths;
-    const std::vector<LineChain> found =
-        offcpu::FindInUnit(opened_->file.dwarf(), hit.entry, addresses, budget_, paths);
-    for (size_t i = 0; i < found.size(); ++i) {
-      if (!found[i].empty()) sink(hit.indices[i], found[i]);
+    const UnitLines found = offcpu::FindInUnit(opened_->file.dwarf(), hit.entry, addresses, budget_, paths);
+    is_without_split_ |= found.is_without_split;
+    for (size_t i = 0; i < found.chains.size(); ++i) {
+      if (!found.chains[i].empty()) sink(hit.indices[i], found.chains[i]);
     }
     opened_->file.ForgetPages();
   }
@@ -194,7 +195,8 @@ class LineFinder {
   std::set<uint64_t> in_table_;
   std::map<uint64_t, UnitHit> hits_;  // by where the unit is
   uint64_t units_ = 0;
-  bool is_cut_ = false;  // there are units that were not looked at
+  bool is_cut_ = false;            // there are units that were not looked at
+  bool is_without_split_ = false;  // of one that was
   std::unique_ptr<Opened> opened_;
   size_t held_bytes_ = 0;
 };

@@ -30,6 +30,7 @@ enum class DwarfEnd : uint8_t {
   kDone,
   kNone,   // the file has no debug information
   kLimit,  // not all was looked at: it is damaged, or there is more than may be looked at
+  kSplit,  // of some addresses only the places are known: the functions are in split units, which were not found
 };
 
 // What is known of the address of that index. The views are valid during the call.

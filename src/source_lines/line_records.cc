@@ -36,7 +36,7 @@ class Reader {
     if (kind == kChain) return ReadChain();
     if (kind != kEnd) return false;
     const std::optional<uint32_t> end = Number();
-    if (end.has_value() && *end <= static_cast<uint32_t>(DwarfEnd::kLimit)) records_.end = static_cast<DwarfEnd>(*end);
+    if (end.has_value() && *end <= static_cast<uint32_t>(DwarfEnd::kSplit)) records_.end = static_cast<DwarfEnd>(*end);
     return records_.end.has_value();
   }
 

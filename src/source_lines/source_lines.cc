@@ -24,7 +24,8 @@ SourceLines ReadSourceLines(const DwarfInput& input, std::span<const uint64_t> a
   lines.bytes = std::move(result.bytes);
   LineRecords records = ReadLineRecords(lines.bytes, addresses.size());
   lines.chains = std::move(records.chains);
-  lines.is_cut = records.end != DwarfEnd::kDone && records.end != DwarfEnd::kNone;
+  lines.is_without_split = records.end == DwarfEnd::kSplit;
+  lines.is_cut = records.end != DwarfEnd::kDone && records.end != DwarfEnd::kNone && !lines.is_without_split;
   return lines;
 }
 

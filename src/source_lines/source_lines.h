@@ -18,7 +18,8 @@ struct SourceLines {
   std::vector<LineChain> chains;  // parallel to the addresses; empty: nothing is known
   // Not all of the debug information was read: it is damaged, or takes more time or memory than it may.
   bool is_cut = false;
-  std::vector<char> bytes;  // that the views point into
+  bool is_without_split = false;  // otherwise all was read, but as DwarfEnd::kSplit says
+  std::vector<char> bytes;        // that the views point into
 };
 
 // `addresses`: link-time, sorted, each once.

@@ -281,9 +281,9 @@ std::optional<uint64_t> FirstCode(Dwarf_Die* unit, EntryBudget& budget) {
 
 }  // namespace
 
-std::vector<LineChain> FindInUnit(Dwarf* dwarf, uint64_t unit, std::span<const uint64_t> addresses, EntryBudget& budget,
-                                  std::set<std::string, std::less<>>& paths) {
-  std::vector<LineChain> found(addresses.size());
+UnitLines FindInUnit(Dwarf* dwarf, uint64_t unit, std::span<const uint64_t> addresses, EntryBudget& budget,
+                     std::set<std::string, std::less<>>& paths) {
+  UnitLines found = {.chains = std::vector<LineChain>(addresses.size())};
   Dwarf_Die die;
   Dwarf_Die split;
   uint8_t type = 0;
@@ -294,10 +294,11 @@ std::vector<LineChain> FindInUnit(Dwarf* dwarf, uint64_t unit, std::span<const u
   const LineTable lines(&die, *first);
   UnitWalk walk(addresses, budget);
   const bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
+  found.is_without_split = type == DW_UT_skeleton && !is_split;
   walk.Walk(is_split ? &split : &die);
   ChainMaker chains(paths);
   for (size_t i = 0; i < addresses.size(); ++i)
-    found[i] = chains.ChainOf(walk.chain(i), &die, lines.Find(addresses[i]));
+    found.chains[i] = chains.ChainOf(walk.chain(i), &die, lines.Find(addresses[i]));
   return found;
 }
 

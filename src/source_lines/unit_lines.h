@@ -36,10 +36,17 @@ class EntryBudget {
   bool is_exceeded_ = false;
 };
 
-// `unit`: where its first entry is in `dwarf`. `addresses`: sorted. The result is parallel to them, and its views point
-// into `dwarf` and into `paths`, to which it adds.
-std::vector<LineChain> FindInUnit(Dwarf* dwarf, uint64_t unit, std::span<const uint64_t> addresses, EntryBudget& budget,
-                                  std::set<std::string, std::less<>>& paths);
+struct UnitLines {
+  std::vector<LineChain> chains;  // parallel to the addresses
+  // The functions are in a split unit, a .dwo file or a part of a .dwp file, that libdw does not find or does not read:
+  // only the places are known.
+  bool is_without_split = false;
+};
+
+// `unit`: where its first entry is in `dwarf`. `addresses`: sorted. The views of the result point into `dwarf` and into
+// `paths`, to which it adds.
+UnitLines FindInUnit(Dwarf* dwarf, uint64_t unit, std::span<const uint64_t> addresses, EntryBudget& budget,
+                     std::set<std::string, std::less<>>& paths);
 
 }  // namespace offcpu
 

@@ -123,12 +123,17 @@ std::optional<OwnedFd> FrameNamer::Fetched(const std::string& build_id, std::str
   return std::nullopt;
 }
 
+void FrameNamer::CountLost(const SourceLines& lines) {
+  if (lines.is_cut) ++lines_cut_;
+  if (lines.is_without_split) ++without_split_;
+}
+
 void FrameNamer::Take(std::span<const uint64_t> addresses, ModuleNames names, SourceLines lines, Found* found) {
   left_out_ += names.left_out;
   const bool is_missing =
       std::any_of(names.names.begin(), names.names.end(), [](const std::string& name) { return name.empty(); });
   if (names.unread && is_missing) ++unreadable_;
-  if (lines.is_cut) ++lines_cut_;
+  CountLost(lines);
   for (size_t i = 0; i < names.names.size(); ++i) {
     if (!names.names[i].empty()) found->names.emplace(addresses[i], std::move(names.names[i]));
   }
@@ -192,7 +197,7 @@ void FrameNamer::AddKernelLines(const KernelCode& kernel, FrameNames& frames) {
   for (const uint64_t address : reading.addresses) in_file.push_back(address - *offset);
   reading.ReadLines([&] { return ReadSourceLines({.file = file.get()}, in_file, {.time = reading.time_for_lines}); });
   lines_time_ += reading.lines_time;
-  if (reading.lines.is_cut) ++lines_cut_;
+  CountLost(reading.lines);
   for (size_t i = 0; i < reading.lines.chains.size(); ++i) {
     FrameName& frame = frames[reading.addresses[i]];
     const LineChain& chain = reading.lines.chains[i];
@@ -237,6 +242,7 @@ std::vector<Loss> FrameNamer::Losses() const {
   if (unreadable_ != 0) losses.push_back(LossOf(LossId::kSymbolsUnreadable, unreadable_));
   if (left_out_ != 0) losses.push_back(LossOf(LossId::kNameMemoryShare, left_out_));
   if (lines_cut_ != 0) losses.push_back(LossOf(LossId::kLinesCut, lines_cut_));
+  if (without_split_ != 0) losses.push_back(LossOf(LossId::kSplitUnitsNotRead, without_split_));
   if (not_fetched_ != 0) losses.push_back(LossOf(LossId::kDebugFileNotFetched, not_fetched_));
   return losses;
 }

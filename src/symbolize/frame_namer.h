@@ -77,6 +77,7 @@ class FrameNamer {
   // Completes what was read by a file from elsewhere, if something lacks and there is such a file.
   void Fetch(Reading& reading);
   std::optional<OwnedFd> Fetched(const std::string& build_id, std::string_view name);
+  void CountLost(const SourceLines& lines);
   // How long reading debug information may take now; 0: not at all.
   std::chrono::milliseconds TimeForLines() const;
   std::span<const FrameLine> Keep(uid_t owner, std::string_view name, std::string_view coarse);
@@ -89,11 +90,12 @@ class FrameNamer {
   const std::shared_ptr<MemoryBudget> room_ = std::make_shared<MemoryBudget>(kMaxNameBytes);
   absl::flat_hash_map<uid_t, MemoryLease> held_;
   absl::flat_hash_map<uid_t, int> late_;
-  uint64_t not_read_ = 0;     // modules
-  uint64_t unreadable_ = 0;   // likewise
-  uint64_t lines_cut_ = 0;    // likewise
-  uint64_t not_fetched_ = 0;  // likewise
-  uint64_t left_out_ = 0;     // names
+  uint64_t not_read_ = 0;       // modules
+  uint64_t unreadable_ = 0;     // likewise
+  uint64_t lines_cut_ = 0;      // likewise
+  uint64_t without_split_ = 0;  // likewise
+  uint64_t not_fetched_ = 0;    // likewise
+  uint64_t left_out_ = 0;       // names
   std::chrono::nanoseconds lines_time_{0};
 };
 

@@ -80,7 +80,7 @@ TEST(LineRecordsTest, WhatIsWrongEndsTheReading) {
   for (size_t i = 0; i < kMaxInlined; ++i) many += line;
   EXPECT_EQ(chains(texts + U32(2) + U32(0) + U32(kMaxInlined) + many), kMaxInlined);
   EXPECT_EQ(chains(texts + U32(2) + U32(0) + U32(kMaxInlined + 1) + many + line), 0);
-  EXPECT_FALSE(ReadLineRecords(U32(3) + U32(3), 1).end.has_value()) << "no such end";
+  EXPECT_FALSE(ReadLineRecords(U32(3) + U32(4), 1).end.has_value()) << "no such end";
 }
 
 }  // namespace

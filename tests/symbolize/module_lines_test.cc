@@ -108,6 +108,16 @@ TEST_F(ModuleLinesTest, WhatTakesTooLongIsCut) {
   EXPECT_TRUE(ReadModuleLines(*module_, addresses, directory_.path(), std::chrono::milliseconds(0)).is_cut);
 }
 
+// A stack of one frame in that file.
+NamedProfile Named(OwnedFd file, uint64_t address) {
+  auto module = std::make_shared<Module>();
+  module->file = std::move(file);
+  Profile profile;
+  profile.code.push_back(module);
+  profile.user_stacks.push_back({.stack = {.frames = {{.code = module.get(), .address = address}}}});
+  return Symbolize(std::move(profile), {.kallsyms_path = "/dev/null", .lines = true});
+}
+
 // A unit of DWARF 99.
 TEST_F(ModuleLinesTest, DamagedDebugInformationIsALoss) {
   std::string bytes = LinesFixture("gcc-5.so");
@@ -116,16 +126,20 @@ TEST_F(ModuleLinesTest, DamagedDebugInformationIsALoss) {
   ASSERT_TRUE(elf.ok());
   bytes.replace(elf->Find(".debug_info")->offset + 4, 1, "\x63");
   directory_.Write("damaged.so", bytes);
-  auto module = std::make_shared<Module>();
-  module->file = OpenFixture(directory_.path() + "/damaged.so");
-  Profile profile;
-  profile.code.push_back(module);
-  profile.user_stacks.push_back(
-      {.stack = {.frames = {{.code = module.get(), .address = AddressOf("gcc-5.so", "place_pop")}}}});
-  const NamedProfile named = Symbolize(std::move(profile), {.kallsyms_path = "/dev/null", .lines = true});
+  const NamedProfile named = Named(OpenFixture(directory_.path() + "/damaged.so"), AddressOf("gcc-5.so", "place_pop"));
   ASSERT_EQ(named.stats.losses.size(), 1);
   EXPECT_EQ(named.stats.losses[0].reason, InfoOf(LossId::kLinesCut).name);
   EXPECT_EQ(named.user_stacks[0].frames[0].name(), "fixture::Run");
+}
+
+TEST_F(ModuleLinesTest, ASplitUnitThatIsGoneIsALoss) {
+  const NamedProfile named =
+      Named(OpenLinesFixture("package/unpacked.so"), AddressOf("package/unpacked.so", "place_pop"));
+  ASSERT_EQ(named.stats.losses.size(), 1);
+  EXPECT_EQ(named.stats.losses[0].reason, InfoOf(LossId::kSplitUnitsNotRead).name);
+  ASSERT_EQ(named.user_stacks[0].frames[0].lines.size(), 1);
+  EXPECT_EQ(named.user_stacks[0].frames[0].lines[0].file, LINES_SOURCE);
+  EXPECT_EQ(named.user_stacks[0].frames[0].lines[0].line, LineWith("place_pop"));
 }
 
 }  // namespace
