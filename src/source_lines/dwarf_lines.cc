@@ -45,19 +45,22 @@ class DwarfFile {
     GElf_Ehdr header;
     return gelf_getehdr(elf_, &header) != nullptr && header.e_type != ET_REL;
   }
+  bool Has(std::string_view section) const { return Find(section) != nullptr; }
+  // Was there memory for all that is needed here? libdw uncompresses sections when it opens a file, and goes on without
+  // those that it could not.
+  bool is_uncompressed() const {
+    return std::ranges::none_of(kNeeded, [this](std::string_view name) {
+      GElf_Shdr header;
+      Elf_Scn* section = Find(name);
+      return section != nullptr && gelf_getshdr(section, &header) != nullptr && (header.sh_flags & SHF_COMPRESSED) != 0;
+    });
+  }
   // The bytes of the first section of that name, uncompressed; none without one.
   std::span<const std::byte> SectionBytes(std::string_view name) const {
-    size_t names = 0;
-    GElf_Shdr header;
-    if (elf_getshdrstrndx(elf_, &names) != 0) return {};
-    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
-      const char* found = gelf_getshdr(section, &header) == nullptr ? nullptr : elf_strptr(elf_, names, header.sh_name);
-      if (found == nullptr || found != name) continue;
-      const Elf_Data* data = elf_rawdata(section, nullptr);
-      if (data == nullptr || data->d_buf == nullptr) return {};
-      return {static_cast<const std::byte*>(data->d_buf), data->d_size};
-    }
-    return {};
+    Elf_Scn* section = Find(name);
+    const Elf_Data* data = section == nullptr ? nullptr : elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {static_cast<const std::byte*>(data->d_buf), data->d_size};
   }
   // Pages that were read can be read again.
   void ForgetPages() const {
@@ -68,6 +71,22 @@ class DwarfFile {
   }
 
  private:
+  static constexpr std::string_view kNeeded[] = {
+      ".debug_info",     ".debug_abbrev", ".debug_str",     ".debug_str_offsets", ".debug_line",
+      ".debug_line_str", ".debug_ranges", ".debug_aranges", ".debug_rnglists",    ".debug_addr"};
+
+  // The first section of that name; null without one.
+  Elf_Scn* Find(std::string_view name) const {
+    size_t names = 0;
+    GElf_Shdr header;
+    if (elf_ == nullptr || elf_getshdrstrndx(elf_, &names) != 0) return nullptr;
+    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+      const char* found = gelf_getshdr(section, &header) == nullptr ? nullptr : elf_strptr(elf_, names, header.sh_name);
+      if (found != nullptr && found == name) return section;
+    }
+    return nullptr;
+  }
+
   Elf* elf_ = nullptr;
   Dwarf* dwarf_ = nullptr;
 };
@@ -78,6 +97,9 @@ struct Opened {
     if (file.dwarf() == nullptr || input.supplementary < 0) return;
     supplementary = std::make_unique<DwarfFile>(input.supplementary);
     if (supplementary->dwarf() != nullptr) dwarf_setalt(file.dwarf(), supplementary->dwarf());
+  }
+  bool is_uncompressed() const {
+    return file.is_uncompressed() && (supplementary == nullptr || supplementary->is_uncompressed());
   }
 
   std::unique_ptr<DwarfFile> supplementary;  // outlives `file`
@@ -96,7 +118,10 @@ class LineFinder {
 
   DwarfEnd Find(LineSink sink) {
     Open();
-    if (opened_->file.dwarf() == nullptr || !opened_->file.is_linked()) return DwarfEnd::kNone;
+    const DwarfFile& file = opened_->file;
+    if (file.dwarf() == nullptr) return file.Has(".debug_info") ? DwarfEnd::kLimit : DwarfEnd::kNone;
+    if (!file.is_linked()) return DwarfEnd::kNone;
+    is_cut_ = !opened_->is_uncompressed();
     FindInTable();
     if (!VisitUnits(/*is_to_find=*/true)) is_cut_ = true;
     held_bytes_ = HeldBytes();

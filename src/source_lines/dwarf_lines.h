@@ -29,7 +29,7 @@ struct DwarfLimits {
 enum class DwarfEnd : uint8_t {
   kDone,
   kNone,   // the file has no debug information
-  kLimit,  // not all was looked at: it is damaged, or there is more than may be looked at
+  kLimit,  // not all was looked at: it is damaged, or there is more than may be looked at or than memory has room for
   kSplit,  // of some addresses only the places are known: the functions are in split units, which were not found
 };
 

@@ -1,15 +1,19 @@
 #include "source_lines/source_lines.h"
 
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "fixtures.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "process/elf/file.h"
+#include "process/memory.h"
 
 namespace offcpu {
 namespace {
@@ -95,6 +99,29 @@ TEST(SourceLinesTest, APackageOfSplitUnitsIsReadOrMissed) {
   const SourceLines lines = LinesOf("package/packed.so", "package/packed.so", &addresses);
   if (lines.is_without_split) return ExpectPlacesWithoutFunctions(lines);  // libdw before 0.191
   ExpectPlaces("package/packed.so", "package/packed.so");
+}
+
+#ifndef OFFCPU_SANITIZED
+// libdw uncompresses all of it into the memory that it may take.
+TEST(SourceLinesTest, CompressedDebugInformationHasToFitIntoMemory) {
+  ExpectPlaces("compressed-32.so", "compressed-32.so");
+  std::vector<uint64_t> addresses;
+  EXPECT_TRUE(LinesOf("compressed-65.so", "compressed-65.so", &addresses).is_cut);
+}
+#endif
+
+TEST(SourceLinesTest, DamagedCompressedDebugInformationIsTold) {
+  std::string bytes = LinesFixture("gcc-compressed.so");
+  const SpanMemory memory(0, std::as_bytes(std::span(bytes)));
+  const auto elf = ElfFile::Parse(memory);
+  ASSERT_TRUE(elf.ok());
+  const ElfSection* section = elf->Find(".debug_info");
+  ASSERT_NE(section, nullptr);
+  bytes.replace(section->offset + sizeof(Elf64_Chdr), 4, "none");
+  const OwnedFd fd(memfd_create("damaged", MFD_CLOEXEC));
+  ASSERT_EQ(write(fd.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  const std::vector<uint64_t> addresses = {AddressOf("gcc-compressed.so", "place_pop")};
+  EXPECT_TRUE(ReadSourceLines({.file = fd.get()}, addresses).is_cut);
 }
 
 TEST(SourceLinesTest, AFunctionBeginsWhereItsSourceSays) {
