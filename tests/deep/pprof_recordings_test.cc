@@ -4,19 +4,24 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <memory>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/harness/cli.h"
 #include "tests/harness/harness.h"
 
 namespace offcpu::integration {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -235,6 +240,30 @@ TEST_F(Pprof, TopHasEveryLeafToTheNanosecond) {
   EXPECT_EQ(TopSums(output_), ByLeaf(WithoutScheduler(folded_)));
   EXPECT_THAT(output_, Not(HasSubstr("schedule\n"))) << "what waits, not what every wait ends in";
   EXPECT_THAT(output_, HasSubstr("File: waits\n"));
+}
+
+// The line of each function is that of the call in it; deep is inlined into work.
+TEST_F(Pprof, ListLinesAndPeekShowInlinedFunctionsAndTheirLines) {
+  SKIP_WITHOUT_GO();
+  std::ofstream(Path("program.cc")) << "#include <unistd.h>\n"
+                                       "static inline __attribute__((always_inline)) void deep() { usleep(1000); }\n"
+                                       "__attribute__((noinline)) void work() { deep(); asm volatile(\"\"); }\n"
+                                       "int main() { for (int i = 0; i < 100000; ++i) work(); }\n";
+  ASSERT_EQ(RunWords({"g++", "-O2", "-g", Path("program.cc"), "-o", Path("program")}), 0) << errors_;
+  const std::unique_ptr<Program> program = Program::Start({Path("program")}, Path("program.errors"));
+  ASSERT_NE(program, nullptr);
+  ASSERT_EQ(Run({"record", "-o", recorded_, "-p", std::to_string(program->pid()), "1"}), 0) << errors_;
+
+  ASSERT_TRUE(RunPprof({"-list=^(main|work|deep)$", recorded_}));
+  const auto listed = [](const char* line) { return ContainsRegex(absl::StrCat("\n +\\. +[0-9.]+m?s +", line)); };
+  EXPECT_THAT(output_, AllOf(listed("2:static inline"), listed("3:__attribute__"), listed("4:int main")));
+
+  ASSERT_TRUE(RunPprof({"-lines", "-top", "-cum", recorded_}));
+  EXPECT_THAT(output_, AllOf(ContainsRegex("  main [^ ]*/program.cc:4\n"), ContainsRegex("  work [^ ]*/program.cc:3\n"),
+                             ContainsRegex("  deep [^ ]*/program.cc:2 \\(inline\\)\n")));
+
+  ASSERT_TRUE(RunPprof({"-peek=^deep$", recorded_}));
+  EXPECT_THAT(output_, ContainsRegex("\\|   work \\(inline\\)\n.*\\| deep\n.*\\|   usleep\n"));
 }
 
 // Recordings of one program, of which one has samples of what ran, have the same values.
