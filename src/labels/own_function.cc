@@ -25,34 +25,13 @@ constexpr std::string_view kRuntimes[] = {
     "libclrjit.so",   "dotnet",      "libmono*.so*",  "mono",         "mono-sgen",    "beam.smp",    "sbcl"};
 
 // How functions of standard libraries begin: of C++ and Rust, of the executors that Rust programs run on, of Go.
-constexpr std::string_view kBeginnings[] = {"std::",
-                                            "core::",
-                                            "alloc::",
-                                            "__gnu_cxx::",
-                                            "__cxxabiv1::",
-                                            "__gthread_",  // what libstdc++ calls threads by
-                                            "__rust_",
-                                            "tokio::",
-                                            "mio::",
-                                            "lock_api::",
-                                            "parking_lot::",
-                                            "parking_lot_core::",
-                                            "runtime.",
-                                            "runtime/",
-                                            "internal/",
-                                            "syscall.",
-                                            "sync.",
-                                            "sync/",
-                                            "net.",
-                                            "net/",
-                                            "os.",
-                                            "bufio.",
-                                            "time.",
-                                            "context.",
-                                            "reflect.",
-                                            "database/sql.",
-                                            "crypto/",
-                                            "golang.org/x/"};
+constexpr std::string_view kBeginnings[] = {
+    "std::",      "core::",        "alloc::",   "__gnu_cxx::",  "__cxxabiv1::",
+    "__gthread_",  // what libstdc++ calls threads by
+    "__rust_",    "tokio::",       "mio::",     "lock_api::",   "parking_lot::", "parking_lot_core::",
+    "runtime.",   "runtime/",      "internal/", "syscall.",     "sync.",         "sync/",
+    "net.",       "net/",          "os.",       "bufio.",       "time.",         "context.",
+    "reflect.",   "database/sql.", "crypto/",   "golang.org/x/"};
 
 // Likewise of Java, whose names may have the type of what is returned in front.
 constexpr std::string_view kJavaPackages[] = {"java.", "javax.", "jdk.", "sun."};
@@ -64,8 +43,8 @@ bool IsModule(const std::string_view (&globs)[kCount], std::string_view name) {
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// "py::wait:/usr/lib/python3.13/threading.py", "JS:*run node:internal/timers:5:1": functions of the language, compiled or
-// not, that come with its interpreter.
+// "py::wait:/usr/lib/python3.13/threading.py", "JS:*run node:internal/timers:5:1": functions of the language, compiled
+// or not, that come with its interpreter.
 bool ComesWithInterpreter(std::string_view function) {
   const bool is_of_python = Has(function, "/lib/python3") && !Has(function, "-packages/");
   return is_of_python || Has(function, ":<frozen ") || Has(function, " node:");
