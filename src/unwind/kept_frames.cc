@@ -4,12 +4,15 @@
 
 namespace offcpu {
 
-KeptFrames::KeptFrames(size_t limit, std::vector<Frame>* frames, std::vector<uint64_t>* pcs)
-    : limit_(limit), frames_(frames), pcs_(pcs) {}
+KeptFrames::KeptFrames(size_t limit, std::vector<Frame>* frames, FramePlaces* places)
+    : limit_(limit), frames_(frames), places_(places) {}
 
-Frame& KeptFrames::Add(const Frame& frame, uint64_t pc) {
+Frame& KeptFrames::Add(const Frame& frame, uint64_t pc, uint64_t sp) {
   if (++count_ <= limit_) {
-    if (pcs_ != nullptr) pcs_->push_back(pc);
+    if (places_ != nullptr) {
+      places_->pcs.push_back(pc);
+      places_->sps.push_back(sp);
+    }
     return frames_->emplace_back(frame);
   }
   // Those that were kept as inner ones may be outer ones, too.
@@ -17,12 +20,15 @@ Frame& KeptFrames::Add(const Frame& frame, uint64_t pc) {
     outer_.resize(limit_ - limit_ / 2);
     for (size_t i = 0; i < outer_.size(); ++i) {
       const size_t from = limit_ - outer_.size() + i;
-      outer_[i] = {.frame = (*frames_)[from], .pc = pcs_ != nullptr ? (*pcs_)[from] : 0};
+      outer_[i].frame = (*frames_)[from];
+      if (places_ == nullptr) continue;
+      outer_[i].pc = places_->pcs[from];
+      outer_[i].sp = places_->sps[from];
     }
   }
   Outer& slot = outer_[next_];
   next_ = (next_ + 1) % outer_.size();
-  slot = {.frame = frame, .pc = pc};
+  slot = {.frame = frame, .pc = pc, .sp = sp};
   return slot.frame;
 }
 
@@ -33,10 +39,14 @@ EndReason KeptFrames::Finish(EndReason end) {
   frames_->resize(inner);
   frames_->push_back({.address = count_ - limit_, .kind = FrameKind::kMarker});
   for (const Outer& outer : outer_) frames_->push_back(outer.frame);
-  if (pcs_ == nullptr) return EndReason::kFrameLimit;
-  pcs_->resize(inner);
-  pcs_->push_back(0);
-  for (const Outer& outer : outer_) pcs_->push_back(outer.pc);
+  if (places_ == nullptr) return EndReason::kFrameLimit;
+  places_->pcs.resize(inner);
+  places_->pcs.push_back(0);
+  places_->sps.resize(inner + 1);  // the first one that is left out begins where the mark does
+  for (const Outer& outer : outer_) {
+    places_->pcs.push_back(outer.pc);
+    places_->sps.push_back(outer.sp);
+  }
   return EndReason::kFrameLimit;
 }
 

@@ -65,7 +65,7 @@ std::optional<EndReason> Walker::StepFromMade(const MadeFrame& made, const Stack
                                               KeptFrames* kept, WalkTrace* trace) {
   Frame frame = made.frame;
   frame.source = state->source;
-  kept->Add(frame, state->pc);
+  kept->Add(frame, state->pc, state->sp);
   if (trace != nullptr && !kept->is_cut()) TraceMade(made, copy, *state, trace);
   return made.row ? Apply(*made.row, copy, state) : EndReason::kGeneratedCode;
 }
@@ -104,7 +104,7 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     frame.kind = code->module != nullptr ? FrameKind::kNative : FrameKind::kGenerated;
     frame.source = state->source;
     frame.exact = state->exact;
-    Frame& stays = kept->Add(frame, state->pc);
+    Frame& stays = kept->Add(frame, state->pc, state->sp);
     const std::optional<EndReason> end = asked_->Step(*code, copy, state, &stays, &found);
     if (trace != nullptr && !kept->is_cut()) Trace(found, pc, trace);
     if (end) return Judged(*end, may_skip);
@@ -120,7 +120,7 @@ void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in
     if (trace != nullptr) *trace = {};
     FrameState state = LeafState(registers, in_syscall, *machine_);
     asked_ = strategies;
-    KeptFrames kept(max_frames_, &out->frames, trace != nullptr ? &trace->pcs : nullptr);
+    KeptFrames kept(max_frames_, &out->frames, trace);
     out->end = kept.Finish(Run(space, copy, &state, &kept, trace));
     needed_ = {state.needed, state.guessed};
   };

@@ -38,7 +38,7 @@ struct WalkStats {
 };
 
 // How a walk went, for code that goes the same way again.
-struct WalkTrace {
+struct WalkTrace : FramePlaces {
   struct Step {
     uint64_t lookup_pc = 0;  // what the row was looked up by: an address in the process
     UnwindRow row;           // unless `is_end`
@@ -51,9 +51,8 @@ struct WalkTrace {
     ShownWords shown = {};
     std::array<uint64_t, kShownWords> shown_values = {};
   };
-  std::vector<uint64_t> pcs;  // of the frames, in the process
-  std::vector<Step> steps;    // likewise
-  std::vector<Made> made;     // of those that have it, in order
+  std::vector<Step> steps;  // of the frames
+  std::vector<Made> made;   // of those that have it, in order
   // Each row follows from nothing but its address and the code that is mapped, or its version if it was made.
   bool is_fixed = true;
   // The steps lead from the same registers over the same words to the same end: by rows as above, or by such as more

@@ -116,7 +116,10 @@ TEST_F(WindowBookTest, AWalkWhereAWaitEndsServesTheWindowThatItWasOpenIn) {
   host_.walks = true;
   Stacks stacks({}, host_, 1);
   WindowBook book({}, stacks, host_, 1);
-  stacks.known().Learn(ACapture(1, kVersion1), AStack(), {.pcs = {9}, .steps = {{.lookup_pc = 9, .is_end = true}}});
+  WalkTrace trace;
+  trace.pcs = {9};
+  trace.steps = {{.lookup_pc = 9, .is_end = true}};
+  stacks.known().Learn(ACapture(1, kVersion1), AStack(), trace);
   ASSERT_THAT(host_.told, SizeIs(1));
   WaitingThread thread = AWaitingThread(40);
   thread.open->begin_ns = 100;
