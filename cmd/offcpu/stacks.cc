@@ -40,7 +40,11 @@ absl::Status ReadAndPrint(const StacksFlags& flags, const UnwindOrder& unwind) {
   NamedProfile profile = Symbolize(std::move(stacks->profile), {.lines = !flags.lines.none});
   ApplyLineFlags(flags.lines, &profile);
   NameWaits(DefaultIdlePatterns(), &profile);
-  write(profile, {.pcs = std::move(stacks->pcs), .lock_owners = std::move(stacks->lock_owners)}, ToStdout);
+  write(profile,
+        {.pcs = std::move(stacks->pcs),
+         .lock_owners = std::move(stacks->lock_owners),
+         .missing_functions = std::move(stacks->missing_functions)},
+        ToStdout);
   return absl::OkStatus();
 }
 

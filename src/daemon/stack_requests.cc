@@ -30,7 +30,9 @@ absl::StatusOr<std::string> StackRequests::Format(const StacksWanted& wanted, Cl
   std::string text;
   const auto write = wanted.json ? WriteThreadStacksJson : WriteThreadStacks;
   write(Name(std::move(stacks->profile), naming),
-        {.pcs = std::move(stacks->pcs), .lock_owners = std::move(stacks->lock_owners)},
+        {.pcs = std::move(stacks->pcs),
+         .lock_owners = std::move(stacks->lock_owners),
+         .missing_functions = std::move(stacks->missing_functions)},
         [&text](std::string_view piece) { text += piece; });
   return text;
 }

@@ -31,7 +31,7 @@ void WriteUserStackFields(const NamedUserStack& stack, std::span<const uint64_t>
   for (size_t i = 0; i < stack.frames.size(); ++i) {
     const NamedFrame& frame = stack.frames[i];
     json.BeginObject();
-    if (i < pcs.size()) {
+    if (i < pcs.size() && pcs[i] != 0) {
       json.Key("pc");
       json.Hex(pcs[i]);
     }

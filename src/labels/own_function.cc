@@ -10,7 +10,8 @@
 namespace offcpu {
 namespace {
 
-constexpr std::string_view kStart = "_start";  // of a program, which calls the C library
+constexpr std::string_view kStart = "_start";     // of a program, which calls the C library
+constexpr std::string_view kPython = "[python]";  // what a frame is in whose function CPython interprets
 
 constexpr std::string_view kCLibraries[] = {"libc.so*", "libc-2.*",   "libpthread*", "ld-linux*",
                                             "ld-musl*", "libc.musl*", "[vdso]"};
@@ -43,12 +44,14 @@ bool IsModule(const std::string_view (&globs)[kCount], std::string_view name) {
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
+// Is the function of CPython in a file of its standard library?
+bool ComesWithPython(std::string_view file) {
+  return (Has(file, "/lib/python3") && !Has(file, "-packages/")) || Has(file, "<frozen ");
+}
+
 // "py::wait:/usr/lib/python3.13/threading.py", "JS:*run node:internal/timers:5:1": functions of the language, compiled
 // or not, that come with its interpreter.
-bool ComesWithInterpreter(std::string_view function) {
-  const bool is_of_python = Has(function, "/lib/python3") && !Has(function, "-packages/");
-  return is_of_python || Has(function, ":<frozen ") || Has(function, " node:");
-}
+bool ComesWithInterpreter(std::string_view function) { return ComesWithPython(function) || Has(function, " node:"); }
 
 bool IsOfStandardLibrary(std::string_view function) {
   std::string_view name = WithoutCopySuffix(function);
@@ -62,9 +65,11 @@ bool IsOfStandardLibrary(std::string_view function) {
                      [method](std::string_view package) { return method.starts_with(package); });
 }
 
-bool IsOwn(const NamedFrame& frame, std::string_view function) {
+bool IsOwn(const NamedFrame& frame, const FrameLine& line) {
+  const std::string_view function = line.function;
   const bool is_known = frame.named || !frame.module_name.empty();
   if (frame.is_marker() || !is_known || function == kStart || function == "Interpreter") return false;
+  if (frame.module_name == kPython) return !ComesWithPython(line.file);
   // What a runtime interprets is the program, in whatever the runtime keeps its names.
   const bool is_of_library = IsCLibrary(frame.module_name) || IsModule(kRuntimes, frame.module_name);
   if (ComesWithInterpreter(function) || (is_of_library && frame.kind != FrameKind::kInterpreted)) return false;
@@ -81,7 +86,7 @@ std::optional<size_t> FunctionsBelowOwn(const NamedUserStack& stack) {
   size_t below = 0;
   for (const NamedFrame& frame : stack.frames) {
     for (const FrameLine& line : frame.lines) {
-      if (IsOwn(frame, line.function)) return below;
+      if (IsOwn(frame, line)) return below;
       ++below;
     }
   }

@@ -1,6 +1,7 @@
 #include "recorder/live.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "os/now.h"
@@ -54,11 +55,17 @@ bool HasNotRun(const WaitingThread& before, const std::optional<WaitingThread>& 
 }  // namespace
 
 std::vector<LiveStack> ReadLiveStacks(const std::vector<WaitingThread>& threads, size_t max_bytes,
-                                      const FindThreadFunction& find, const DescribeFunction& describe) {
+                                      const FindThreadFunction& find, const DescribeFunction& describe,
+                                      Runtime* runtime) {
   std::vector<LiveStack> stacks;
   std::optional<ProcessVersion> version;
+  const ProcessMemory memory(threads.empty() ? 0 : threads.front().tid);
+  const std::unique_ptr<InterpreterReading> interpreter =
+      runtime != nullptr ? runtime->ReadInterpreter(memory) : nullptr;
   for (const WaitingThread& thread : threads) {
-    stacks.push_back(CopyThread(thread, max_bytes));
+    LiveStack& stack = stacks.emplace_back(CopyThread(thread, max_bytes));
+    const bool may_interpret = stack.missing == NoUserStack::kNone && !thread.is_32_bit;
+    if (interpreter != nullptr && may_interpret) stack.interpreted = interpreter->Read(thread.tid);
     // One version is that of all: whatever their stacks need has been mapped since before they were listed.
     if (!version.has_value()) version = describe(thread.tid);
   }

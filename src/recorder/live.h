@@ -18,6 +18,7 @@
 #include "bpf_programs/waiting_thread.h"
 #include "profile/profile.h"
 #include "recorder/process_snapshot.h"
+#include "runtimes/runtime.h"
 
 namespace offcpu {
 
@@ -30,11 +31,14 @@ using FindThreadFunction = std::function<std::optional<WaitingThread>(pid_t tid)
 struct LiveStack {
   NoUserStack missing = NoUserStack::kNone;  // why `capture` is not set
   CaptureEvent capture;                      // its cookie is left to the caller
+  InterpretedStack interpreted;
 };
 
-// One for each of `threads`, which are of one process, in their order.
+// One for each of `threads`, which are of one process, in their order. `runtime`: of the process, for what its threads
+// interpret; null: that is not read.
 std::vector<LiveStack> ReadLiveStacks(const std::vector<WaitingThread>& threads, size_t max_bytes,
-                                      const FindThreadFunction& find, const DescribeFunction& describe);
+                                      const FindThreadFunction& find, const DescribeFunction& describe,
+                                      Runtime* runtime = nullptr);
 
 }  // namespace offcpu
 

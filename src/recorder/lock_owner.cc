@@ -11,8 +11,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "os/proc_file.h"
 #include "process/machine.h"
+#include "process/namespace_number.h"
 #include "process/resident_memory.h"
 
 namespace offcpu {
@@ -87,7 +87,7 @@ int32_t OwnerOfPi(const FutexWait& wait, const Memory& memory) {
 class ThreadNumbers {
  public:
   explicit ThreadNumbers(pid_t pid) : tasks_(absl::StrCat("/proc/", pid, "/task")) {
-    is_numbered_as_here_ = OwnNumber(pid) == pid;
+    is_numbered_as_here_ = NamespaceNumber(pid) == pid;
     if (is_numbered_as_here_) return;
     std::error_code error;
     for (std::filesystem::directory_iterator entry(tasks_, error), end; !error && entry != end;
@@ -98,7 +98,7 @@ class ThreadNumbers {
         on_host_.clear();
         return;
       }
-      on_host_[OwnNumber(tid)] = tid;
+      on_host_[NamespaceNumber(tid)] = tid;
     }
   }
 
@@ -111,18 +111,6 @@ class ThreadNumbers {
 
  private:
   static constexpr size_t kMostNumbered = 1024;  // each one is a file to read
-  static constexpr size_t kMaxStatusBytes = 64 << 10;
-
-  // In the innermost of its pid namespaces; 0: not known.
-  int32_t OwnNumber(pid_t tid) const {
-    const absl::StatusOr<std::string> status = ReadProcFile(absl::StrCat(tasks_, "/", tid, "/status"), kMaxStatusBytes);
-    if (!status.ok()) return 0;
-    const size_t begin = status->find("\nNSpid:");
-    if (begin == std::string::npos) return 0;
-    const std::string line = status->substr(begin + 1, status->find('\n', begin + 1) - begin - 1);
-    int32_t number = 0;
-    return absl::SimpleAtoi(line.substr(line.rfind('\t') + 1), &number) ? number : 0;
-  }
 
   const std::string tasks_;
   bool is_numbered_as_here_ = false;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -40,7 +41,24 @@ struct Found {
   std::vector<uint64_t> pcs;
   NoUserStack missing = NoUserStack::kOnCpu;
   int32_t lock_owner = 0;
+  std::string_view missing_functions;
+  bool may_have_functions = false;  // another reading may find those that are missing
 };
+
+bool HasFrameIn(const UserStack& stack, const CodeObject* code) {
+  return std::any_of(stack.frames.begin(), stack.frames.end(),
+                     [code](const Frame& frame) { return frame.code == code; });
+}
+
+// Why the functions are missing that the thread interprets, if they are.
+std::string_view AddInterpreted(const StackSnapshot& snapshot, const InterpretedStack& interpreted,
+                                const Walkers& walkers, UserStack* stack, FramePlaces* places) {
+  const FoundRuntime& runtime = snapshot.runtime;
+  if (runtime.module != nullptr && HasFrameIn(*stack, runtime.module.get())) return runtime.missing;
+  if (!interpreted.missing.empty() || interpreted.runs.empty()) return interpreted.missing;
+  const bool is_placed = PlaceInterpreted(interpreted, *snapshot.space, walkers.max_frames(), stack, places);
+  return is_placed ? "" : kNotPlaced;
+}
 
 // Walks the stack of the thread at `index`.
 Found WalkStack(const StackSnapshot& snapshot, size_t index, Walkers& walkers) {
@@ -58,8 +76,14 @@ Found WalkStack(const StackSnapshot& snapshot, size_t index, Walkers& walkers) {
   }
   found.space = snapshot.space;
   WalkTrace trace;
-  if (!WalkCapture(live.capture, {.space = snapshot.space, .runtime = snapshot.runtime}, walkers, &found.stack, &trace))
+  if (!WalkCapture(live.capture, {.space = snapshot.space, .runtime = snapshot.runtime.runtime}, walkers, &found.stack,
+                   &trace)) {
     found.missing = NoUserStack::kUnreadable;
+  } else {
+    found.missing_functions = AddInterpreted(snapshot, live.interpreted, walkers, &found.stack, &trace);
+    // What an interpreter has in lists may have changed while these were read.
+    found.may_have_functions = !found.missing_functions.empty() && snapshot.runtime.form == RuntimeForm::kServed;
+  }
   found.pcs = std::move(trace.pcs);
   return found;
 }
@@ -75,6 +99,7 @@ void AddToProfile(Found found, ProcessStacks* result) {
   profile.user_stacks.push_back({.stack = std::move(found.stack), .missing = found.missing});
   result->pcs.push_back(std::move(found.pcs));
   result->lock_owners.push_back(found.lock_owner);
+  result->missing_functions.push_back(found.missing_functions);
   profile.rows.push_back({{.tid = found.thread.tid,
                            .comm = index,
                            .kernel_stack = index,
@@ -158,7 +183,7 @@ class Reading {
   bool ReadSome(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
     const std::shared_ptr<const StackSnapshot> snapshot = TakeInTime(threads, stack_bytes);
     if (snapshot != nullptr && !snapshot->name.empty()) name_ = snapshot->name;
-    if (snapshot != nullptr && snapshot->runtime != nullptr) runtime_ = snapshot->runtime;
+    if (snapshot != nullptr && snapshot->runtime.form != RuntimeForm::kNone) runtime_ = snapshot->runtime;
     bool again = false;
     for (size_t i = 0; i < threads.size(); ++i) {
       State& state = states_[threads[i].tid];
@@ -175,17 +200,18 @@ class Reading {
 
   // Has the runtime read the names of functions that the walks have met.
   void ReadNames(pid_t tid) {
-    if (runtime_ == nullptr || !runtime_->HasUnread() || is_stuck_) return;
+    if (runtime_.runtime == nullptr || !runtime_.runtime->HasUnread() || is_stuck_) return;
     is_stuck_ = !read_({.owner = OwnerOf(pid_), .id = static_cast<uint64_t>(pid_)},
-                       [tid, runtime = runtime_] { runtime->Read(ProcessMemory(tid), {}); });
+                       [tid, runtime = runtime_.runtime] { runtime->Read(ProcessMemory(tid), {}); });
   }
 
   static void Keep(Found found, State* state) {
     const bool has_stack = found.missing == NoUserStack::kNone;
     state->again = found.missing != NoUserStack::kGone && found.missing != NoUserStack::kTargetStuck &&
                    found.missing != NoUserStack::kUnreadable && found.missing != NoUserStack::kKernelThread;
-    if (has_stack) state->again = found.stack.end == EndReason::kStackCopy && state->stack_bytes < kMaxStackBytes;
-    if (has_stack && state->again) state->stack_bytes *= 8;
+    const bool is_longer = has_stack && found.stack.end == EndReason::kStackCopy && state->stack_bytes < kMaxStackBytes;
+    if (has_stack) state->again = is_longer || found.may_have_functions;
+    if (is_longer) state->stack_bytes *= 8;
     if (has_stack || state->found.missing != NoUserStack::kNone) state->found = std::move(found);
   }
 
@@ -220,7 +246,7 @@ class Reading {
   const std::shared_ptr<ModuleCache> modules_;
   std::map<pid_t, State> states_;  // by tid
   std::string name_;
-  std::shared_ptr<Runtime> runtime_;  // of the process, once a snapshot has found it
+  FoundRuntime runtime_;  // of the process, once a snapshot has found it
 };
 
 }  // namespace

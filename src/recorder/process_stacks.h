@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +27,9 @@ struct ProcessStacks {
   std::vector<std::vector<uint64_t>> pcs;
   // Parallel to profile.rows: the thread that holds the mutex which this one waits for; 0: none, or not known.
   std::vector<int32_t> lock_owners;
+  // Likewise: why functions are missing that the thread interprets, "[python: version]"; empty: none are, as far as is
+  // known. Views of constants.
+  std::vector<std::string_view> missing_functions;
 };
 
 // NotFound if there is no such process, Aborted if the kernel lists none of its threads all the same. A

@@ -40,7 +40,9 @@ class HostWithPrograms final : public Host {
                         offcpu::FindRuntime(*snapshot->space, *memory, modules_->LeaseFor(OwnerOf(process.pid))))
               .form;
       const RuntimeForm form = snapshot->runtime.form;
-      if (form == RuntimeForm::kUnknown && before != form) modules_->CountUnknownRuntime();
+      // What names only the functions of live stacks makes no difference here.
+      const bool is_loss = form == RuntimeForm::kUnknown && snapshot->runtime.missing.empty();
+      if (is_loss && before != form) modules_->CountUnknownRuntime();
       // What is there now is known before the first capture.
       if (form == RuntimeForm::kServed) snapshot->runtime.runtime->Read(*memory, {});
     }

@@ -17,7 +17,7 @@
 #include "profile/profile.h"
 #include "recorder/listing.h"
 #include "recorder/live.h"
-#include "runtimes/runtime.h"
+#include "runtimes/find_runtime.h"
 
 namespace offcpu {
 
@@ -25,17 +25,18 @@ struct StackSnapshot {
   std::string name;
   NoUserStack failed = NoUserStack::kNone;  // why nothing can be walked
   std::shared_ptr<const AddressSpace> space;
-  std::shared_ptr<Runtime> runtime;  // null: none that is known
+  FoundRuntime runtime;
   CodeVersion code;
   std::vector<WaitingThread> threads;  // those asked for, as they were when their stack was read
   std::vector<LiveStack> stacks;       // parallel to `threads`
   std::vector<int32_t> lock_owners;    // likewise
 };
 
-// `threads` are of one process, and at least one. `runtime`: of the process, if an earlier reading has found it. Where
+// `threads` are of one process, and at least one. `runtime`: of the process, as far as an earlier reading has found it.
+// Where
 // the kernel tells no code version, the code is that of the stacks if it was the same before and after.
 StackSnapshot TakeStackSnapshot(const std::vector<WaitingThread>& threads, size_t stack_bytes, const Listing& listing,
-                                ModuleCache& modules, std::shared_ptr<Runtime> runtime);
+                                ModuleCache& modules, FoundRuntime found);
 
 }  // namespace offcpu
 

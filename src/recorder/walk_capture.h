@@ -14,12 +14,14 @@ namespace offcpu {
 class Walkers {
  public:
   explicit Walkers(const UnwindOrder& order = {}, size_t max_frames = kMaxFrames)
-      : native_(kHostMachine, order, {}, max_frames), i386_(kI386, order, {}, max_frames) {}
+      : max_frames_(max_frames), native_(kHostMachine, order, {}, max_frames), i386_(kI386, order, {}, max_frames) {}
 
   Walker& For(const CaptureEvent& capture) { return capture.is_32_bit ? i386_ : native_; }
+  size_t max_frames() const { return max_frames_; }
   RowFinderStats row_stats() const;
 
  private:
+  size_t max_frames_;
   Walker native_;
   Walker i386_;
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ inline constexpr size_t kMaxExportedNameBytes = 256;  // longer names are none
 // The link-time addresses of all symbols whose name begins with `prefix`, by what follows; without a version. Empty if
 // the file has none, or larger tables than are read.
 std::map<std::string, uint64_t, std::less<>> ExportedSymbols(const ElfFile& elf, std::string_view prefix);
+// The same of all symbols that have one of these names, by their names.
+std::map<std::string, uint64_t, std::less<>> ExportedSymbols(const ElfFile& elf,
+                                                             std::span<const std::string_view> names);
 
 }  // namespace offcpu
 

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "process/address_space.h"
 #include "process/memory.h"
 #include "process/memory_budget.h"
+#include "process/module.h"
 #include "runtimes/runtime.h"
 
 namespace offcpu {
@@ -23,6 +25,9 @@ enum class RuntimeForm : uint8_t {
 struct FoundRuntime {
   RuntimeForm form = RuntimeForm::kNone;
   std::shared_ptr<Runtime> runtime{};  // set iff kServed
+  // What functions are missing if kUnknown, "[python: version]", and the module that has shown it.
+  std::string_view missing{};
+  std::shared_ptr<const Module> module{};
 };
 
 // `room`: whose budget what is kept of it is taken from.

@@ -6,6 +6,7 @@
 #include "runtimes/go/go.h"
 #include "runtimes/hotspot/open.h"
 #include "runtimes/perf_map/perf_map.h"
+#include "runtimes/python/open.h"
 #include "runtimes/python/trampolines.h"
 
 namespace offcpu {
@@ -14,8 +15,8 @@ namespace {
 constexpr KnownRuntime kKnown[] = {
     {.code = {.read_module = ReadGoModule}, .functions = GoFunctions},
     {.find = FindHotSpot},
-    {.code = {.read_made = FindTrampolines}},  // of CPython
-    {.code = {.read_made = NameByPerfMap}},    // of any runtime; last, as what has a name counts as known
+    {.code = {.read_made = FindTrampolines}, .find = FindCPython},
+    {.code = {.read_made = NameByPerfMap}},  // of any runtime; last, as what has a name counts as known
 };
 
 bool ReadModule(const ElfFile& file, Module* module) {

@@ -41,6 +41,11 @@ int32_t LockOwnerOf(const NamedProfile& profile, const ThreadDetails& details, c
   return index < details.lock_owners.size() ? details.lock_owners[index] : 0;
 }
 
+std::string_view MissingFunctionsOf(const NamedProfile& profile, const ThreadDetails& details, const NamedRow& row) {
+  const auto index = static_cast<size_t>(&row - profile.rows.data());
+  return index < details.missing_functions.size() ? details.missing_functions[index] : "";
+}
+
 std::vector<std::vector<int32_t>> DeadlocksOf(const NamedProfile& profile, const ThreadDetails& details) {
   std::vector<LockWait> waits;
   for (const NamedRow& row : profile.rows)
@@ -116,7 +121,7 @@ void WriteUserFrames(const NamedUserStack& stack, std::span<const uint64_t> pcs,
     for (const FrameLine& line : frame.lines.first(frame.lines.size() - 1)) sink(InlinedText(line, is_own()));
     sink(absl::StrCat(FrameHead(number + i, is_own()), Printable(frame.name()), PlaceText(frame.lines.back()),
                       has_module ? "  " : "", has_module ? Printable(module) : "",
-                      i < pcs.size() ? absl::StrFormat("  0x%016x", pcs[i]) : "", "  (",
+                      i < pcs.size() && pcs[i] != 0 ? absl::StrFormat("  0x%016x", pcs[i]) : "", "  (",
                       std::string(Name(frame.source)), ")\n"));
   }
   const std::string end = EndLabel(stack);
@@ -138,7 +143,8 @@ std::vector<ThreadGroup> GroupThreads(const NamedProfile& profile, const ThreadD
     std::string key = absl::StrCat(WithoutDigits(comm), "\n", std::string(StateOf(profile, row)), "\n",
                                    WaitOf(profile, row), "\n", LockOwnerOf(profile, details, row), "\n",
                                    absl::StrJoin(KernelLabels(profile.kernel_stacks[row.kernel_stack]), "\n"), "\n-\n",
-                                   absl::StrJoin(UserLabels(profile.user_stacks[row.user_stack]), "\n"));
+                                   absl::StrJoin(UserLabels(profile.user_stacks[row.user_stack]), "\n"), "\n",
+                                   std::string(MissingFunctionsOf(profile, details, row)));
     const auto [it, inserted] = index.try_emplace(std::move(key), groups.size());
     if (inserted) groups.emplace_back();
     groups[it->second].threads.push_back(&row);
@@ -203,6 +209,8 @@ void WriteThreads(const NamedProfile& profile, const ThreadDetails& details, con
   if (is_running) return;
   const size_t frames = WriteKernelFrames(profile.kernel_stacks[row.kernel_stack].frames, sink);
   WriteUserFrames(profile.user_stacks[row.user_stack], PcsOf(details, row.user_stack), frames, sink);
+  const std::string_view missing = MissingFunctionsOf(profile, details, row);
+  if (!missing.empty()) sink(absl::StrCat("  ", std::string(missing), "\n"));
 }
 
 void WriteKernelJson(const NamedKernelStack& stack, JsonWriter& json) {
@@ -238,6 +246,8 @@ void WriteThreadJson(const NamedProfile& profile, const ThreadDetails& details, 
   }
   WriteKernelJson(profile.kernel_stacks[row.kernel_stack], json);
   WriteUserStackFields(profile.user_stacks[row.user_stack], PcsOf(details, row.user_stack), json);
+  const std::string_view missing = MissingFunctionsOf(profile, details, row);
+  if (!missing.empty()) json.Field("missing_functions", missing);
   json.EndObject();
 }
 

@@ -24,6 +24,14 @@ NamedUserStack Stack(std::initializer_list<InModule> frames) {
   return stack;
 }
 
+// Likewise, of CPython: functions with their files.
+NamedUserStack PythonStack(std::initializer_list<FrameLine> frames) {
+  NamedUserStack stack;
+  for (const FrameLine& frame : frames)
+    stack.frames.push_back({{.kind = FrameKind::kInterpreted}, true, {&frame, 1}, "[python]"});
+  return stack;
+}
+
 TEST(OwnFunction, IsTheInnermostOneOutsideTheCLibrary) {
   EXPECT_EQ(FunctionsBelowOwn(Stack({{"libc.so.6", "clock_nanosleep"},
                                      {"libc.so.6", "nanosleep"},
@@ -62,6 +70,19 @@ TEST(OwnFunction, IsNotOfTheStandardLibraryThatIsLinkedIn) {
 TEST(OwnFunction, MayHaveTheNameOfAPackageAndASuffixOfTheCompiler) {
   EXPECT_EQ(FunctionsBelowOwn(Stack({{"server", "sync.part.0"}, {"server", "main"}})), 0u);
   EXPECT_EQ(FunctionsBelowOwn(Stack({{"node_exporter", "main.collect"}})), 0u);
+}
+
+TEST(OwnFunction, IsNotInTheFilesThatComeWithPython) {
+  const std::initializer_list<FrameLine> lines = {
+      {.function = "Condition.wait", .file = "/usr/lib/python3.13/threading.py"},
+      {.function = "_call", .file = "<frozen importlib._bootstrap>"},
+      {.function = "sync.run", .file = "/srv/app/views.py"}};
+  EXPECT_EQ(FunctionsBelowOwn(PythonStack(lines)), 2u) << "that is no package of Go";
+  const std::initializer_list<FrameLine> packaged = {
+      {.function = "get", .file = "/usr/lib/python3/dist-packages/requests/api.py"}};
+  EXPECT_EQ(FunctionsBelowOwn(PythonStack(packaged)), 0u);
+  const std::initializer_list<FrameLine> command = {{.function = "<module>", .file = "<string>"}};
+  EXPECT_EQ(FunctionsBelowOwn(PythonStack(command)), 0u);
 }
 
 TEST(OwnFunction, IsInterpretedInAnInterpreter) {

@@ -40,6 +40,7 @@ class FakeRuntime final : public Runtime {
     walked_ns = captured_ns;
     return nullptr;
   }
+  std::unique_ptr<InterpreterReading> ReadInterpreter(const Memory& /*memory*/) override { return nullptr; }
 
   void Block(std::shared_future<void> until) {
     const std::lock_guard lock(mutex_);

@@ -66,6 +66,44 @@ TEST_F(ThreadStacksTest, FramesThatWereLeftOutHaveNoAddress) {
                                 "  [truncated: frame limit]\n"));
 }
 
+TEST_F(ThreadStacksTest, FunctionsOfAnInterpreterHaveNoAddressInTheProcess) {
+  const uint32_t user = fake_.User({"read", "Shop.order", "main"});
+  NamedFrame& function = fake_.profile.user_stacks[user].frames[1];
+  const FrameLine line = {.function = "Shop.order", .file = "/srv/shop.py", .line = 42};
+  function.lines = {&line, 1};
+  function.module_name = "[python]";
+  function.kind = FrameKind::kInterpreted;
+  function.source = FrameSource::kRuntime;
+  Thread(11, "shop", user, fake_.Kernel({"schedule"}), 0);
+  EXPECT_THAT(Text({.pcs = {{0x401010, 0, 0x401030}}}),
+              testing::EndsWith("> #1   read  libx.so  0x0000000000401010  (registers)\n"
+                                "  #2   Shop.order  shop.py:42  [python]  (runtime)\n"
+                                "  #3   main  libx.so  0x0000000000401030  (eh_frame)\n"));
+  EXPECT_THAT(Json({.pcs = {{0x401010, 0, 0x401030}}}),
+              testing::HasSubstr(R"("source":"registers"},{"name":"Shop.order","file":"/srv/shop.py","line":42,)"
+                                 R"("module":"[python]","address":)"));
+}
+
+TEST_F(ThreadStacksTest, WhyFunctionsAreMissingStandsBelowTheStack) {
+  for (const int32_t tid : {11, 12, 13}) Thread(tid, "shop", fake_.User({"main"}), fake_.Kernel({"schedule"}), 0);
+  const ThreadDetails details = {.missing_functions = {"", "[python: not read]", "[python: not read]"}};
+  EXPECT_EQ(Text(details),
+            "10 server: 3 threads\n"
+            "\n"
+            "11 shop  sleeping\n"
+            "  #0   schedule  [kernel]  0x0000000000000020\n"
+            "> #1   main  libx.so  (registers)\n"
+            "\n"
+            "2 threads shop  sleeping\n"
+            "  tids 12 13\n"
+            "  #0   schedule  [kernel]  0x0000000000000020\n"
+            "> #1   main  libx.so  (registers)\n"
+            "  [python: not read]\n");
+  EXPECT_THAT(Json(details), testing::HasSubstr(R"("user_end":"complete"},{"tid":12)"));
+  EXPECT_THAT(Json(details), testing::EndsWith(R"("user_end":"complete","missing_functions":"[python: not read]"}]})"
+                                               "\n"));
+}
+
 TEST_F(ThreadStacksTest, ThreadsThatWaitAlikeAreOneEntry) {
   const uint32_t kernel = fake_.Kernel({"schedule", "futex_wait"});
   const uint32_t lock = fake_.User({"lock", "run"});

@@ -52,6 +52,7 @@ class HotSpot final : public Runtime {
   bool Read(const Memory& memory, std::span<const uint64_t> words) override;
   bool HasUnread() const override { return functions()->HasUnread(); }
   std::unique_ptr<MadeCode> CodeAt(uint64_t captured_ns) override;
+  std::unique_ptr<InterpreterReading> ReadInterpreter(const Memory& /*memory*/) override { return nullptr; }
 
  private:
   friend class HotSpotStack;
