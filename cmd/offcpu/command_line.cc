@@ -100,9 +100,7 @@ bool TakesNoValue(const Verb& verb, const std::string& name) {
 
 // "no option '--wakesr' (did you mean --wakers?)", "no verb 'recrod' (did you mean record?)".
 std::string NotKnown(std::string_view what, const std::string& typed, const std::vector<std::string>& words) {
-  const std::string nearest = NearestWord(typed, words);
-  return absl::StrCat("no ", std::string(what), " '", typed, "'",
-                      nearest.empty() ? "" : absl::StrCat(" (did you mean ", nearest, "?)"));
+  return absl::StrCat("no ", std::string(what), " '", typed, "'", DidYouMean(typed, words));
 }
 
 // What is wrong with the words of a verb, in ours where the parser's say less.
@@ -172,7 +170,7 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Verb>& 
   } catch (const CLI::CallForHelp&) {
     const bool is_written = std::fputs(FitColumns(app.help(), kHelpColumns).c_str(), stdout) >= 0;
     if (is_written && std::fflush(stdout) == 0) return kExitOk;
-    std::fprintf(stderr, "offcpu: cannot write to the standard output: %s\n", std::strerror(errno));
+    std::fprintf(stderr, "offcpu: cannot write to standard output: %s\n", std::strerror(errno));
     return kExitFailed;
   } catch (const CLI::Success& success) {  // --version
     return app.exit(success);

@@ -134,7 +134,7 @@ Verb DiffVerb() {
   auto flags = std::make_shared<DiffFlags>();
   Verb verb = {.name = "diff", .help = "Show what grew and what shrank between two .pb.gz files"};
   verb.flags = {{"BEFORE", &flags->before, "The earlier recording, a .pb.gz file", "", {.is_required = true}},
-                {"AFTER", &flags->after, "The later one", "", {.is_required = true}}};
+                {"AFTER", &flags->after, "The later recording", "", {.is_required = true}}};
   AddFilterFlags(&flags->filter, &verb.flags);
   AddOutputFlags("Compare waits for work as well, or only count them (the default)", &flags->outputs, &verb.flags,
                  ".html, .folded, .json or .txt");

@@ -53,7 +53,7 @@ void WriteChecks(const HostFacts& facts, const std::vector<Check>& checks, ByteS
     sink(absl::StrCat("           to do: ", check.advice, "\n"));
   }
   sink(absl::StrCat("\nuser stacks: ", std::string(TextOf(facts.features).sentence), "\n"));
-  sink(CanRecord(checks) ? "offcpu can record here\n" : "offcpu cannot record here: see what is missing\n");
+  sink(CanRecord(checks) ? "offcpu can record here\n" : "offcpu cannot record here: see the lines that say missing\n");
 }
 
 void WriteChecksJson(const HostFacts& facts, const std::vector<Check>& checks, ByteSink sink) {

@@ -55,9 +55,9 @@ absl::StatusOr<NamedProfile> FetchProfile(const std::string& socket, const TimeS
 
 void TellSpan(const TimeSpan& asked, const NamedProfile& profile) {
   if (profile.duration_ns == 0) {
-    std::fputs("offcpu: no window lies in this time (--since, --until)\n", stderr);
+    std::fputs("offcpu: no window covers this time (--since, --until)\n", stderr);
   } else if (!asked.is_all()) {
-    std::fprintf(stderr, "offcpu: whole windows, %s\n", SpanText(SpanOf(profile)).c_str());
+    std::fprintf(stderr, "offcpu: these are whole windows, %s\n", SpanText(SpanOf(profile)).c_str());
   }
 }
 

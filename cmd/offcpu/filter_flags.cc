@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bytes/nearest_word.h"
 #include "classify/glob_match.h"
 #include "classify/idle_patterns.h"
 #include "classify/wait_cause.h"
@@ -74,8 +75,8 @@ absl::StatusOr<std::string> CausePattern(const std::string& text) {
   for (const std::string& name : names) {
     if (Letters(text) == Letters(name)) return name;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no cause is called '", text, "'; the causes are ", absl::StrJoin(names, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat("no cause is called '", text, "'", DidYouMean(text, names),
+                                                 "; the causes are ", absl::StrJoin(names, ", ")));
 }
 
 void AddLabels(RowLabel label, const std::vector<std::string>& patterns, std::string (*pattern_of)(const std::string&),

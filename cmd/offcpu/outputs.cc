@@ -67,7 +67,7 @@ absl::Status CheckPlace(const std::string& file, OutputFormat format) {
   if (IsStdout(file)) {
     const bool is_text = format != OutputFormat::kPprof && format != OutputFormat::kOtlp;
     if (is_text || isatty(STDOUT_FILENO) == 0) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(file, ": this format is binary, and is not written to a terminal"));
+    return absl::InvalidArgumentError(absl::StrCat(file, ": this format is binary and is not written to a terminal"));
   }
   std::error_code error;
   if (std::filesystem::is_directory(file, error))
@@ -111,7 +111,8 @@ void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Fl
            {.one_of = RowValueNames(true)}},
           {"--by", &values->by,
            "Print a table by process, command, thread, cause, syscall, container, unit, cgroup, pod, comm, "
-           "kind,\nwait, idle or another label of .json files; by default by program, or the stacks of a selection",
+           "kind,\nwait, idle or another label of .json files; by default, by program, or only the stacks if something "
+           "was selected",
            "LABEL"},
           {"--time-unit",
            &values->time_unit,
@@ -133,16 +134,17 @@ Flag PerThreadFlag(OutputFlags* values) {
 }
 
 Flag SourceLinkFlag(OutputFlags* values) {
-  return {"--source-link", &values->source_links,
-          "Link frames in .html to their sources: %f is the file, %l the line; with PREFIX only of files below it,\n"
-          "without it in their names. May be given several times: the first that fits",
-          "[PREFIX=]URL"};
+  return {
+      "--source-link", &values->source_links,
+      "Link frames in .html to their source: %f is the file, %l the line. With PREFIX only files below it are linked,\n"
+      "and %f lacks it. Can be repeated: the first one that fits is used",
+      "[PREFIX=]URL"};
 }
 
 Flag VerboseFlag(OutputFlags* values) {
   return {
       "--verbose", &values->verbose,
-      "Also print on a terminal what is printed elsewhere: all counters, and which modules' unwind tables were used"};
+      "On a terminal, print all that a file or a pipe gets: all counters, and which modules' unwind tables were used"};
 }
 
 bool WritesOtlp(const OutputFlags& flags) {
@@ -172,7 +174,8 @@ absl::StatusOr<OutputFormat> FormatOfFile(const OutputFlags& flags, const std::s
   absl::StatusOr<OutputFormat> by_name = FormatOf(file);
   if (by_name.ok()) return by_name;
   if (!flags.format.empty()) return FormatOf("." + flags.format);
-  return absl::InvalidArgumentError(absl::StrCat(std::string(by_name.status().message()), ", or by --format"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(by_name.status().message()), ", or name the format with --format"));
 }
 
 absl::Status CheckOutputs(const OutputFlags& flags) {
@@ -232,7 +235,7 @@ void ToStdout(std::string_view piece) {
 absl::Status FlushStdout() {
   if (std::fflush(stdout) != 0 && stdout_error == 0) stdout_error = errno;
   if (stdout_error == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("cannot write to the standard output: ", strerror(stdout_error)));
+  return absl::InternalError(absl::StrCat("cannot write to standard output: ", strerror(stdout_error)));
 }
 
 absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write) {

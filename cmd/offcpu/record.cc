@@ -85,7 +85,9 @@ bool AllEnded(const RecordConfig& config) {
 }
 
 // What is to be said where no thread of a selection has waited.
-std::string NothingOf(const std::string& selection) { return absl::StrCat("no thread of ", selection, " has waited"); }
+std::string NothingOf(const std::string& selection) {
+  return absl::StrCat("no thread selected by ", selection, " has waited");
+}
 
 // Nobody may notice a misspelled name before the recording is over. Empty if there is such a thread, or no name is
 // asked for.
@@ -245,7 +247,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
 
 Verb RecordVerb() {
   auto flags = std::make_shared<RecordFlags>();
-  Verb verb = {.name = "record", .help = "Record waits and write where they happened"};
+  Verb verb = {.name = "record", .help = "Record where threads wait, and print or write it"};
   verb.flags = RecordFlagsOf(flags.get());
   verb.command = &flags->command;
   verb.footer =

@@ -41,7 +41,7 @@ absl::Status SetSample(const RecordFlags& flags, RecordConfig* config) {
   }
   const absl::StatusOr<uint64_t> sample = ParseDuration(flags.sample);
   if (!sample.ok()) return sample.status();
-  if (*sample > kMaxSampleNs) return absl::InvalidArgumentError("--sample takes at most 1s");
+  if (*sample > kMaxSampleNs) return absl::InvalidArgumentError("--sample must be at most 1s");
   config->sample_ns = *sample;
   return absl::OkStatus();
 }

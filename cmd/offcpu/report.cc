@@ -40,7 +40,7 @@ absl::StatusOr<NamedProfile> ReadFiles(const ReportFlags& flags, const TimeSpan&
     const TimeSpan recorded = SpanOf(*profile);
     const bool is_taken = span.Has(recorded);
     if (!span.is_all()) {
-      std::fprintf(stderr, "offcpu: %s: %s, %s\n", is_taken ? "whole file" : "left out", Printable(file).c_str(),
+      std::fprintf(stderr, "offcpu: %s: %s, %s\n", is_taken ? "taken whole" : "left out", Printable(file).c_str(),
                    SpanText(recorded).c_str());
     }
     if (!is_taken) continue;
@@ -51,7 +51,7 @@ absl::StatusOr<NamedProfile> ReadFiles(const ReportFlags& flags, const TimeSpan&
     }
     taken.push_back(*std::move(profile));
   }
-  if (taken.empty()) return absl::NotFoundError("no file lies in this time (--since, --until)");
+  if (taken.empty()) return absl::NotFoundError("no file covers this time (--since, --until)");
   return MergeNamedProfiles(std::move(taken));
 }
 

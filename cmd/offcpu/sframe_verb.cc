@@ -94,7 +94,7 @@ Verb SFrameVerb() {
   verb.flags = {
       {"OBJECT",
        &flags->objects,
-       "A program, a library, or a pid: everything that the process has mapped",
+       "A program, a library, or a pid, for everything that the process has mapped",
        "FILE|PID",
        {.is_required = true}},
       {"--dump", &flags->dump, "Also print every function and every unwind row"},

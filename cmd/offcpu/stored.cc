@@ -14,7 +14,7 @@
 namespace offcpu {
 
 absl::StatusOr<NamedProfile> ReadStored(const std::string& file, const IdleFlags& flags, const IdlePatterns& idle) {
-  if (file == "-") return absl::InvalidArgumentError("cannot read the standard input: name a .pb.gz file");
+  if (file == "-") return absl::InvalidArgumentError("cannot read standard input: name a .pb.gz file");
   const absl::StatusOr<OutputFormat> format = FormatOf(file);
   if (format.ok() && *format != OutputFormat::kPprof) {
     return absl::InvalidArgumentError(

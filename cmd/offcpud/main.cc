@@ -148,9 +148,9 @@ int main(int argc, char** argv) {
   Flags flags;
   CLI::App app("Records around the clock where threads wait off the CPU.", "offcpud");
   app.set_version_flag("--version", "offcpud " OFFCPU_VERSION);
-  app.add_option("--config", flags.config, absl::StrCat("Default: ", kConfigPath, ", if there"))->type_name("FILE");
-  app.add_flag("--check-config", flags.check_config, "Only print the errors of the configuration");
-  app.add_flag("--print-config", flags.print_config, "Print the configuration with all defaults");
+  app.add_option("--config", flags.config, absl::StrCat("Default: ", kConfigPath, ", if it exists"))->type_name("FILE");
+  app.add_flag("--check-config", flags.check_config, "Check the configuration, print its errors and exit");
+  app.add_flag("--print-config", flags.print_config, "Print the configuration with all defaults and exit");
   app.footer(
       "SIGHUP reloads the configuration; if it has errors, the old one stays in effect.\n"
       "SIGTERM ends the service.\n"

@@ -33,7 +33,7 @@ Check CheckTypes(const HostFacts& facts) {
   return Answer({.name = "type information",
                  .without = Verdict::kMissing,
                  .lost = kNoRecording,
-                 .advice = "a kernel built with what is missing; in a container, mount the host's /sys"},
+                 .advice = "use a kernel built with what is missing; in a container, mount the host's /sys"},
                 there, there ? "/sys/kernel/btf/vmlinux" : std::string(facts.features.status().message()));
 }
 
@@ -98,43 +98,44 @@ Check Feature(Question question, bool is_there) {
 
 void AddNeededFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
   checks.push_back(Feature(
-      {.name = "sched_switch", .without = Verdict::kMissing, .lost = kNoRecording, .advice = "Linux 5.18 or later"},
+      {.name = "sched_switch", .without = Verdict::kMissing, .lost = kNoRecording, .advice = "use Linux 5.18 or later"},
       features.switch_tp));
   checks.push_back(Feature(
-      {.name = "task iterator", .without = Verdict::kMissing, .lost = kNoRecording, .advice = "Linux 6.1 or later"},
+      {.name = "task iterator", .without = Verdict::kMissing, .lost = kNoRecording, .advice = "use Linux 6.1 or later"},
       features.task_iter));
 }
 
 Check CheckTaskWork(const KernelFeatures& features) {
   Question question = {.name = "task work",
                        .lost = "user stacks that are paged out, and one copy for all waits of a system call",
-                       .advice = "Linux 6.18 or later"};
+                       .advice = "use Linux 6.18 or later"};
   if (features.task_work_arguments == 0) return Answer(std::move(question), false, "absent");
   const std::string found = absl::StrCat("takes ", features.task_work_arguments, " arguments");
   if (!features.real_time) return Answer(std::move(question), true, found);
-  question.advice = "a kernel without PREEMPT_RT";
-  return Answer(std::move(question), false, "runs too late on a real-time kernel: not used");
+  question.advice = "use a kernel without PREEMPT_RT";
+  return Answer(std::move(question), false, "runs too late on a real-time kernel, so not used");
 }
 
 void AddFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
   checks.push_back(Feature({.name = "sched_exit_tp",
                             .lost = "user stacks are taken when a thread leaves the CPU: pages that are not in memory "
                                     "are missing, and waits that are left out later cost as much as others",
-                            .advice = "Linux 6.16 or later"},
+                            .advice = "use Linux 6.16 or later"},
                            features.exit_tp));
   checks.push_back(Feature({.name = "scheduler's clock",
                             .lost = "waits include the recorder's own time",
-                            .advice = "a kernel built with CONFIG_FAIR_GROUP_SCHED=y"},
+                            .advice = "use a kernel built with CONFIG_FAIR_GROUP_SCHED=y"},
                            features.rq_clock));
   checks.push_back(Answer({.name = "reads of user memory",
                            .lost = "user stacks of waits that have ended",
-                           .advice = "Linux 6.4 or later, or 6.1.36 or later"},
-                          features.can_read_user, features.can_read_user ? "safe" : "not known to be safe: not done"));
+                           .advice = "use Linux 6.4 or later, or 6.1.36 or later"},
+                          features.can_read_user,
+                          features.can_read_user ? "safe" : "not known to be safe, so not done"));
   checks.push_back(CheckTaskWork(features));
   checks.push_back(Feature({.name = "tree of mappings",
                             .lost = "user stacks cheap enough for short waits; stacks of processes that map or unmap "
                                     "code while they are recorded, or end soon",
-                            .advice = "a version of offcpu that knows this kernel"},
+                            .advice = "use a version of offcpu that knows this kernel"},
                            features.mm_tree));
 }
 
@@ -143,7 +144,7 @@ Check CheckKernelNames(const HostFacts& facts) {
                        .lost =
                            "names of kernel functions; the recorder's own frames stay in kernel stacks; each "
                            "context switch costs more",
-                       .advice = "a kernel built with CONFIG_KALLSYMS=y"};
+                       .advice = "use a kernel built with CONFIG_KALLSYMS=y"};
   if (!facts.kallsyms_readable) return Answer(std::move(question), false, "/proc/kallsyms cannot be read");
   if (facts.features->ranges.schedule.begin != 0) return Answer(std::move(question), true, "/proc/kallsyms");
   if (facts.kptr_restrict >= 2) {
@@ -161,8 +162,8 @@ void AddKernelWalks(const KernelFeatures& features, std::vector<Check>& checks) 
   checks.push_back(Feature({.name = by_tables ? "kernel's unwind tables" : "kernel's frame records",
                             .lost = "cheap kernel stacks: the kernel walks each of them, and each context switch "
                                     "costs more",
-                            .advice = by_tables ? "Linux 6.4 or later, built with CONFIG_UNWINDER_ORC=y"
-                                                : "a kernel built with CONFIG_KALLSYMS_ALL=y"},
+                            .advice = by_tables ? "use Linux 6.4 or later, built with CONFIG_UNWINDER_ORC=y"
+                                                : "use a kernel built with CONFIG_KALLSYMS_ALL=y"},
                            features.kernel_walk));
 }
 

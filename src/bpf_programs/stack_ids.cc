@@ -23,7 +23,7 @@ absl::StatusOr<wire_hash_key> NewHashKey() {
   do {
     got = getrandom(&key, sizeof(key), 0);
   } while (got < 0 && errno == EINTR);
-  if (got != static_cast<ssize_t>(sizeof(key))) return ErrnoStatus("the kernel gives no random numbers", errno);
+  if (got != static_cast<ssize_t>(sizeof(key))) return ErrnoStatus("the kernel returned no random numbers", errno);
   return key;
 }
 

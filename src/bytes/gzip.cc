@@ -106,13 +106,14 @@ absl::StatusOr<std::string> Gunzip(std::string_view bytes, size_t max_bytes) {
     if (piece.size() > max_bytes - out.size()) {
       return absl::ResourceExhaustedError(absl::StrCat("holds more than ", max_bytes >> 20, " MiB"));
     }
-    if (piece.size() > out.capacity() - out.size()) return absl::DataLossError("is cut off or damaged: no valid gzip");
+    if (piece.size() > out.capacity() - out.size())
+      return absl::DataLossError("is truncated or damaged: not valid gzip");
     out += piece;
     if (code == Z_STREAM_END) break;
-    if (code == Z_BUF_ERROR) return absl::DataLossError("is cut off");
-    if (code != Z_OK) return absl::DataLossError("is damaged: no valid gzip");
+    if (code == Z_BUF_ERROR) return absl::DataLossError("is truncated");
+    if (code != Z_OK) return absl::DataLossError("is damaged: not valid gzip");
   }
-  if (!inflater.at_end()) return absl::DataLossError("is damaged: something follows its end");
+  if (!inflater.at_end()) return absl::DataLossError("is damaged: there are bytes after its end");
   return out;
 }
 

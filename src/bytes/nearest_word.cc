@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace offcpu {
 namespace {
 
@@ -34,6 +36,11 @@ std::string NearestWord(std::string_view typed, std::span<const std::string> wor
   });
   const size_t mistakes = Mistakes(typed, *nearest);
   return mistakes == 0 || mistakes > std::max<size_t>(1, nearest->size() / 3) ? "" : *nearest;
+}
+
+std::string DidYouMean(std::string_view typed, std::span<const std::string> words) {
+  const std::string nearest = NearestWord(typed, words);
+  return nearest.empty() ? "" : absl::StrCat(" (did you mean ", nearest, "?)");
 }
 
 }  // namespace offcpu

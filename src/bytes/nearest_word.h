@@ -13,6 +13,9 @@ namespace offcpu {
 // more than one in all, or if `typed` is one of the words or longer than 64 bytes.
 std::string NearestWord(std::string_view typed, std::span<const std::string> words);
 
+// " (did you mean WORD?)", to follow what says that `typed` is not known; "" without such a word.
+std::string DidYouMean(std::string_view typed, std::span<const std::string> words);
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_BYTES_NEAREST_WORD_H_

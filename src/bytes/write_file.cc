@@ -101,7 +101,7 @@ int WriteAll(int fd, std::string_view bytes) {
 absl::Status WriteFile(const std::string& path, absl::FunctionRef<void(ByteSink)> write) {
   if (path == "-" || path == "/dev/stdout") {
     int error = WritePieces(STDOUT_FILENO, write);
-    return error == 0 ? absl::OkStatus() : Error(error, "cannot write", "the standard output");
+    return error == 0 ? absl::OkStatus() : Error(error, "cannot write", "standard output");
   }
   struct stat st;
   if (stat(path.c_str(), &st) != 0) {

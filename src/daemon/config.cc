@@ -161,7 +161,7 @@ class Reader {
 
   void Time(const char* key, uint64_t& value, Range range) {
     const toml::node* node = Find(key);
-    if (node != nullptr) Scaled(*node, key, "a length of time, as \"60s\"", range, kTimes, ParseTime, value);
+    if (node != nullptr) Scaled(*node, key, "a length of time, such as \"60s\"", range, kTimes, ParseTime, value);
   }
   void TimeOrAuto(const char* key, std::optional<uint64_t>& value, Range range) {
     const toml::node* node = Find(key);
@@ -215,9 +215,7 @@ class Reader {
 
   std::string NotKnown(const std::string& name) const {
     const std::vector<std::string> words(known_.begin(), known_.end());
-    const std::string nearest = NearestWord(name, words);
-    return absl::StrCat("unknown key '", name, "'",
-                        nearest.empty() ? "" : absl::StrCat(" (did you mean ", nearest, "?)"));
+    return absl::StrCat("unknown key '", name, "'", DidYouMean(name, words));
   }
 
   // What is wrong with the file, after all keys have been visited.

@@ -60,7 +60,7 @@ absl::StatusOr<OwnedFd> ListenAt(const std::string& path, std::optional<gid_t> g
     unlink(path.c_str());
   }
   OwnedFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd) return Errno("cannot make a socket");
+  if (!fd) return Errno("cannot create a socket");
   // Nobody else may connect before the group is set.
   const mode_t mask = umask(0177);
   const int bound = bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
@@ -79,7 +79,7 @@ bool IsOurs(uid_t uid) { return uid == 0 || uid == geteuid(); }
 absl::StatusOr<uid_t> CheckPeer(int fd, std::optional<gid_t> group) {
   ucred peer = {};
   socklen_t size = sizeof(peer);
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return Errno("cannot find out who asks");
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return Errno("cannot find out who is asking");
   if (IsOurs(peer.uid)) return peer.uid;
   const std::vector<gid_t> groups = GroupsOf(fd, peer);
   if (group.has_value() && std::find(groups.begin(), groups.end(), *group) != groups.end()) return peer.uid;

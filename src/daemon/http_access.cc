@@ -27,8 +27,9 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
   if (!text.ok()) return text.status();
   const std::string token(absl::StripAsciiWhitespace(text->substr(0, text->find('\n'))));
   if (token.size() < HttpAccess::kLeastTokenBytes || token.size() > HttpAccess::kMostTokenBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": no token of ", HttpAccess::kLeastTokenBytes, " to ",
-                                                   HttpAccess::kMostTokenBytes, " bytes in its first line"));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": the first line must be a token of ",
+                                                   HttpAccess::kLeastTokenBytes, " to ", HttpAccess::kMostTokenBytes,
+                                                   " bytes"));
   }
   return token;
 }

@@ -249,7 +249,7 @@ void AddControl(const ControlStats& control, Families& to) {
 }
 
 void AddExport(const ExporterStats& stats, Families& to) {
-  to.Counter("offcpud_export_windows_total", "Windows to export.");
+  to.Counter("offcpud_export_windows_total", "Windows that have ended and were to be exported.");
   to.Value(stats.windows);
   to.Counter("offcpud_export_requests_total", "Requests that a collector has accepted.");
   to.Value(stats.requests_sent);
@@ -286,7 +286,7 @@ std::string FormatMetrics(const Recording& recording, const WindowExport& window
   AddTimes(totals, families);
   AddBlocked(blocked, families);
   AddGroups(blocked.groups, families);
-  families.Histogram("offcpud_run_queue_latency_seconds", "How long threads that could run waited for a CPU.",
+  families.Histogram("offcpud_run_queue_latency_seconds", "How long runnable threads waited for a CPU.",
                      HistogramOf(totals.stats.run_queue));
   AddStacks(totals.stats, families);
   AddCost(totals.stats, families);

@@ -88,7 +88,7 @@ void EndInTime() {
   // Made before it is needed, because a handler may not allocate, and never freed: it may come at the very end.
   static const std::string& message =
       *new std::string(LogPrefix(LogLevel::kError, IsJournal(STDERR_FILENO, getenv("JOURNAL_STREAM"))) +
-                       "stopping took too long: what was not written is lost\n");
+                       "stopping took too long: what had not been written is lost\n");
   signal(SIGALRM, [](int) {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
     _exit(EX_OSERR);

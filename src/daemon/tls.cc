@@ -97,7 +97,7 @@ absl::StatusOr<std::shared_ptr<const TlsServer>> TlsServer::Load(const TlsFiles&
   ERR_clear_error();
   std::shared_ptr<const TlsServer> server(new TlsServer());
   SSL_CTX* context = server->context_.get();
-  if (context == nullptr) return absl::InternalError("OpenSSL cannot create a context");
+  if (context == nullptr) return absl::InternalError("OpenSSL could not create a context");
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
   // Who hangs up without a word is no stranger. A request has an end of its own, so none is cut short by it.

@@ -19,7 +19,7 @@ absl::StatusOr<Turns::Turn> Turns::Await(const char* what, Clock::time_point dea
   while (status.ok() && (waiting_.front() != &me || running_ >= at_once_ || !has_room())) {
     changed_.wait_for(lock, kNoticePeriod);
     if (Clock::now() >= deadline)
-      status = absl::ResourceExhaustedError(absl::StrCat("too many ", what, " are being asked for; try again"));
+      status = absl::ResourceExhaustedError(absl::StrCat("too many ", what, " are wanted at the same time; try again"));
     if (is_cancelled()) status = absl::CancelledError(absl::StrCat("the client that asked for the ", what, " is gone"));
   }
   std::erase(waiting_, &me);

@@ -13,9 +13,9 @@ std::string KindOf(const Judgement& judgement) {
 const char* Said(Fate fate) {
   switch (fate) {
     case Fate::kLater:
-      return "does not take windows now; they are kept: ";
+      return "accepts no windows at the moment; they are kept: ";
     case Fate::kRestLater:
-      return "takes only a part of a window now; the rest is kept: ";
+      return "accepts only a part of a window at the moment; the rest is kept: ";
     case Fate::kRefused:
       return "refuses a window: ";
     case Fate::kDivided:
@@ -23,7 +23,7 @@ const char* Said(Fate fate) {
     case Fate::kDelivered:
       break;
   }
-  return "takes windows, but says: ";
+  return "accepts windows, but says: ";
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ HttpPoster::~HttpPoster() { curl_easy_cleanup(curl_); }
 
 HttpAnswer HttpPoster::Post(std::string_view body) {
   HttpAnswer answer;
-  if (curl_ == nullptr) return {.error = "libcurl cannot be initialized"};
+  if (curl_ == nullptr) return {.error = "libcurl could not be initialized"};
   HeaderList headers(nullptr, curl_slist_free_all);
   Add(headers, "Content-Type: application/x-protobuf");
   Add(headers, "Expect:");  // not one round trip more

@@ -95,7 +95,7 @@ std::string EncodeSpoolHeader(const SpoolHeader& header) {
 
 absl::StatusOr<SpoolHeader> ParseSpoolHeader(std::string_view bytes) {
   RecordLayout layout;
-  if (bytes.size() < sizeof(layout)) return absl::DataLossError("its header is cut off");
+  if (bytes.size() < sizeof(layout)) return absl::DataLossError("its header is truncated");
   std::memcpy(&layout, bytes.data(), sizeof(layout));
   if (std::memcmp(layout.magic, kRecordMagic, sizeof(kRecordMagic)) != 0)
     return absl::DataLossError("is not a spool record");

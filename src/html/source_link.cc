@@ -50,7 +50,7 @@ absl::StatusOr<SourceLink> ParseSourceLink(std::string_view text) {
   if (text.size() <= kMaxBytes && IsUrl(url) && url.find("%f") != std::string_view::npos) return link;
   return absl::InvalidArgumentError(
       absl::StrCat("--source-link ", Printable(text.substr(0, 200)),
-                   ": it is [PREFIX=]URL, such as https://example.org/%f#L%l, with the host before %f (the file)"));
+                   ": write [PREFIX=]URL, such as https://example.org/%f#L%l, with the host before %f (the file)"));
 }
 
 }  // namespace offcpu

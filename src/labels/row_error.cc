@@ -100,8 +100,7 @@ std::string ErrorLegend(const NamedProfile& profile) {
   if (!IsSample(profile)) return "";
   const uint64_t most_ns = UnsampledMostNs(profile.stats);
   const std::string unsampled =
-      most_ns == 0 ? ""
-                   : absl::StrCat("; no ±, or no line: nothing sampled, at most ", FormatDuration(most_ns), " more");
+      most_ns == 0 ? "" : absl::StrCat("; rows without ±, and rows not shown, lack at most ", FormatDuration(most_ns));
   return absl::StrCat("± standard error, ? of fewer than ", kFewSampled, " sampled waits", unsampled, "\n");
 }
 

@@ -1,8 +1,12 @@
 #include "labels/row_labels.h"
 
+#include <vector>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bytes/nearest_word.h"
 #include "classify/system_calls.h"
 
 namespace offcpu {
@@ -13,12 +17,13 @@ RowLabelValue& At(RowLabel label, RowLabelValues& values) { return values[static
 }  // namespace
 
 absl::StatusOr<RowLabel> ParseRowLabel(const std::string& name) {
-  std::string known;
+  std::vector<std::string> names;
   for (size_t i = 0; i < kRowLabelCount; ++i) {
     if (kRowLabels[i].name == name) return static_cast<RowLabel>(i);
-    absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(kRowLabels[i].name));
+    names.emplace_back(kRowLabels[i].name);
   }
-  return absl::InvalidArgumentError(absl::StrCat("no label is called '", name, "'; the labels are ", known));
+  return absl::InvalidArgumentError(absl::StrCat("no label is called '", name, "'", DidYouMean(name, names),
+                                                 "; the labels are ", absl::StrJoin(names, ", ")));
 }
 
 std::string TextOf(const RowLabelValues& values, RowLabel label) {

@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bytes/nearest_word.h"
 #include "bytes/units.h"
 
 namespace offcpu {
@@ -17,8 +18,9 @@ absl::StatusOr<RowValue> ParseRowValue(const std::string& name) {
   for (const RowValueInfo& info : kRowValues) {
     if (info.name == name) return info.value;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no value is called '", name, "'; the values are ", absl::StrJoin(RowValueNames(true), ", ")));
+  const std::vector<std::string> names = RowValueNames(true);
+  return absl::InvalidArgumentError(absl::StrCat("no value is called '", name, "'", DidYouMean(name, names),
+                                                 "; the values are ", absl::StrJoin(names, ", ")));
 }
 
 uint64_t ValueOf(const RowSums& sums, RowValue value) {

@@ -91,9 +91,9 @@ absl::Status CheckTimeNamespace(std::string_view offsets) {
   int64_t ns = 0;
   while (lines >> clock >> seconds >> ns) {
     if (seconds == 0 && ns == 0) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("this process is in a time namespace: ", clock, " is ", seconds,
-                     " s off the kernel's clock; run it in the host's, for example by nsenter --time=/proc/1/ns/time"));
+    return absl::FailedPreconditionError(absl::StrCat("this process is in a time namespace: ", clock, " is ", seconds,
+                                                      " s off the kernel's clock; run it in the host's time namespace, "
+                                                      "for example with nsenter --time=/proc/1/ns/time"));
   }
   return absl::OkStatus();
 }

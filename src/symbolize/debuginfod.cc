@@ -125,7 +125,7 @@ absl::StatusOr<OwnedFd> Debuginfod::Fetch(const std::string& build_id, std::stri
   spent_ += Clock::now() - start_;
   if (found >= 0) {
     OwnedFd fd(found);
-    if (!HasBuildId(fd, build_id)) return Failed("a server has sent another file than it was asked for");
+    if (!HasBuildId(fd, build_id)) return Failed("a server sent a different file from the one it was asked for");
     return fd;
   }
   if (!given_up_.empty()) {  // the library does not say that it was stopped

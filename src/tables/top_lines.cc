@@ -78,10 +78,9 @@ std::vector<std::string> TopHead(const TopTable& table, const std::string& time_
   const std::string idle =
       table.idle.empty() ? ""
                          : absl::StrCat("; waiting for work ", rates.Time(TotalOf(table.idle).blocked_ns), ", hidden");
-  const std::string unsampled =
-      table.unsampled_most_ns == 0
-          ? ""
-          : absl::StrCat("; nothing sampled: at most ", FormatDuration(table.unsampled_most_ns), " more in a line");
+  const std::string unsampled = table.unsampled_most_ns == 0 ? ""
+                                                             : absl::StrCat("; lines without ± lack at most ",
+                                                                            FormatDuration(table.unsampled_most_ns));
   const auto with_error = [&table](const std::string& figure, RowValue value) {
     return WithError(figure, table.sums, value);
   };

@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 18> kHelp = {
     "All figures are per second, summed over the processes and threads of a program;",
     "x16 in place of a PID is the number of processes. LONGEST is the longest wait.",
     "±: the standard error, where short waits are only sampled.",
-    "WHERE begins with the program's own function; the kernel's is behind |.",
+    "WHERE begins with the program's own function; the kernel's function follows the |.",
     "blocked: until it is woken; runnable: until it has a CPU.",
     "",
     "any key: back"};

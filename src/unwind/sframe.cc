@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<SFrameTable>> SFrameTable::Open(const ModuleTable
     absl::StatusOr<SFrameSection> section = SFrameSection::Parse(rest, address);
     if (!section.ok()) return section.status();
     if (section->header().machine != &machine) {
-      return absl::InvalidArgumentError("SFrame: not the machine of this object");
+      return absl::InvalidArgumentError("SFrame: the table is for another machine");
     }
     if (absl::Status added = result->AddSection(*section, code); !added.ok()) return added;
     const uint64_t size = section->size() + (-section->size() & (kSectionAlign - 1));

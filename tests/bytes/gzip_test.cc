@@ -48,7 +48,7 @@ TEST(GzipTest, NoMoreIsUnpackedThanItsEndSays) {
   zipped.replace(zipped.size() - 4, 4, std::string("\x00\x00\x01\x00", 4));  // 64 KiB
   const absl::Status status = Gunzip(zipped, 1 << 20).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(status.message(), "is cut off or damaged: no valid gzip");
+  EXPECT_EQ(status.message(), "is truncated or damaged: not valid gzip");
 }
 
 TEST(GzipTest, DamageIsAnError) {

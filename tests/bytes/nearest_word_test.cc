@@ -27,5 +27,10 @@ TEST(NearestWord, IsNoneBeyondThat) {
   EXPECT_EQ(NearestWord("record", {}), "");
 }
 
+TEST(NearestWord, IsAskedFor) {
+  EXPECT_EQ(DidYouMean("recrod", kWords), " (did you mean record?)");
+  EXPECT_EQ(DidYouMean("flame", kWords), "");
+}
+
 }  // namespace
 }  // namespace offcpu

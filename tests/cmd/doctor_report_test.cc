@@ -54,7 +54,7 @@ TEST(DoctorReport, SaysWhatIsLostAndWhatToDo) {
             "           to do: that\n"
             "\n"
             "user stacks: copied at the switch, as far as they are in memory\n"
-            "offcpu cannot record here: see what is missing\n");
+            "offcpu cannot record here: see the lines that say missing\n");
 }
 
 TEST(DoctorReport, ForScripts) {

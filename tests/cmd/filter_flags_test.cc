@@ -73,9 +73,10 @@ TEST(FilterFlagsTest, PatternsOfFrames) {
 
 TEST(FilterFlagsTest, WhatNoRowCanHaveIsRefused) {
   EXPECT_THAT(Error({.causes = {"locks"}}),
-              HasSubstr("no cause is called 'locks'; the causes are lock, sleep, block I/O"));
+              HasSubstr("no cause is called 'locks' (did you mean lock?); the causes are lock, sleep, block I/O"));
   EXPECT_THAT(Error({.only = {"lock"}}), HasSubstr("LABEL=PATTERN"));
-  EXPECT_THAT(Error({.only = {"cause=loock"}}), HasSubstr("no cause is called 'loock'"));
+  EXPECT_THAT(Error({.only = {"cause=loock"}}), HasSubstr("no cause is called 'loock' (did you mean lock?); "));
+  EXPECT_THAT(Error({.causes = {"blockade"}}), HasSubstr("no cause is called 'blockade'; "));
   EXPECT_THAT(Error({.focus = {"("}}), HasSubstr("--focus: '(' is not a regular expression: "));
   EXPECT_THAT(Error({.ignore = {"["}}), HasSubstr("--ignore: '[' is not a regular expression: "));
 }

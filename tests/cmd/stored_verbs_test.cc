@@ -63,7 +63,7 @@ TEST_F(StoredVerbsTest, AStandardOutputThatTakesNothingIsAnError) {
   for (const char* to : {">/dev/full", ">&-"}) {
     for (const char* words : {"report waits.pb.gz ", "--help ", "help report "}) {
       EXPECT_EQ(Run(std::string(words) + to + " 2>errors; code=$?; cat errors; exit $code; true"), 1) << words << to;
-      EXPECT_THAT(output_, StartsWith("offcpu: cannot write to the standard output: ")) << words << to;
+      EXPECT_THAT(output_, StartsWith("offcpu: cannot write to standard output: ")) << words << to;
     }
   }
 }
@@ -80,7 +80,7 @@ TEST_F(StoredVerbsTest, TheStandardOutputTakesAnyFormat) {
   EXPECT_THAT(output_, HasSubstr("PROCESS")) << "a suffix says it first";
   EXPECT_EQ(Run("report waits.pb.gz -o -"), 2);
   EXPECT_THAT(output_, HasSubstr("-: the suffix chooses the format"));
-  EXPECT_THAT(output_, HasSubstr(", or by --format"));
+  EXPECT_THAT(output_, HasSubstr(", or name the format with --format"));
 }
 
 TEST_F(StoredVerbsTest, ADirectoryIsNoFile) {

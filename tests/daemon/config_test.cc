@@ -200,7 +200,7 @@ TEST(ConfigTest, UnknownNamesAreErrors) {
 
 TEST(ConfigTest, WrongTypesAreErrors) {
   EXPECT_EQ(ErrorOf("record = 1\n"), "f:1:10: 'record' must be a table: write [record]");
-  EXPECT_EQ(ErrorOf("[windows]\nlength = 60\n"), "f:2:10: length must be a length of time, as \"60s\"");
+  EXPECT_EQ(ErrorOf("[windows]\nlength = 60\n"), "f:2:10: length must be a length of time, such as \"60s\"");
   EXPECT_EQ(ErrorOf("[windows]\nkeep = \"7\"\n"), "f:2:8: keep must be a whole number");
   EXPECT_EQ(ErrorOf("[windows]\nkeep = 7.0\n"), "f:2:8: keep must be a whole number");
   EXPECT_EQ(ErrorOf("[limits]\nmemory = 1\n"), "f:2:10: memory must be a size, such as \"256MiB\"");

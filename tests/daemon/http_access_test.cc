@@ -64,11 +64,11 @@ TEST_F(HttpAccessTest, OnlyTheWholeTokenIsAllowed) {
 }
 
 TEST_F(HttpAccessTest, ATokenThatCanBeGuessedIsAnError) {
-  EXPECT_THAT(ErrorOf({.bearer_token_file = Token("")}), HasSubstr("no token of 16 to 4096 bytes"));
-  EXPECT_THAT(ErrorOf({.bearer_token_file = Token("\n0123456789abcdef")}), HasSubstr("no token"));
-  EXPECT_THAT(ErrorOf({.bearer_token_file = Token("0123456789abcde")}), HasSubstr("no token"));
+  EXPECT_THAT(ErrorOf({.bearer_token_file = Token("")}), HasSubstr("must be a token of 16 to 4096 bytes"));
+  EXPECT_THAT(ErrorOf({.bearer_token_file = Token("\n0123456789abcdef")}), HasSubstr("must be a token"));
+  EXPECT_THAT(ErrorOf({.bearer_token_file = Token("0123456789abcde")}), HasSubstr("must be a token"));
   EXPECT_EQ(ErrorOf({.bearer_token_file = Token(std::string(4096, 'a'))}), "no error");
-  EXPECT_THAT(ErrorOf({.bearer_token_file = Token(std::string(4097, 'a'))}), HasSubstr("no token"));
+  EXPECT_THAT(ErrorOf({.bearer_token_file = Token(std::string(4097, 'a'))}), HasSubstr("must be a token"));
   EXPECT_THAT(ErrorOf({.bearer_token_file = files_.Path("none")}), HasSubstr("/none cannot be read: No such file"));
 }
 

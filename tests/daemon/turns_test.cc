@@ -93,7 +93,7 @@ TEST(TurnsOfTwoTest, AreHadAtATime) {
   const auto second = take(std::chrono::hours(1));
   EXPECT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(take(std::chrono::milliseconds(1)).status(),
-            absl::ResourceExhaustedError("too many tests are being asked for; try again"));
+            absl::ResourceExhaustedError("too many tests are wanted at the same time; try again"));
 }
 
 }  // namespace

@@ -156,7 +156,8 @@ TEST_F(Daemon, StaysWithinItsBoundsUnderLoad) {
   EXPECT_GT(dumped, kClients);
   EXPECT_THAT(failures, IsEmpty());
   for (int i = 0; i < kClients; ++i) {
-    EXPECT_THAT(ReadFile(Path("client" + std::to_string(i))), MatchesRegex("(offcpu: whole windows, from [^\n]*\n)*"));
+    EXPECT_THAT(ReadFile(Path("client" + std::to_string(i))),
+                MatchesRegex("(offcpu: these are whole windows, from [^\n]*\n)*"));
   }
   // One after another without a gap; where another recorder begins, a second is in two of them at most.
   EXPECT_GE(recorded_ns + 2'000'000'000, held_ns) << "the running window is not in it";

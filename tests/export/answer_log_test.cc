@@ -44,9 +44,10 @@ TEST_F(AnswerLogTest, AKindIsSaidOnceUntilWindowsArriveAgain) {
   Add(Good(), hours(2));
   Add(Good(), hours(3));
   Add(Later("busy with 3"), hours(4));
-  EXPECT_THAT(said_, ElementsAre("bad: http://c does not take windows now; they are kept: HTTP 503: busy with 1",
-                                 "good: windows reach http://c again",
-                                 "bad: http://c does not take windows now; they are kept: HTTP 503: busy with 3"));
+  EXPECT_THAT(said_,
+              ElementsAre("bad: http://c accepts no windows at the moment; they are kept: HTTP 503: busy with 1",
+                          "good: windows reach http://c again",
+                          "bad: http://c accepts no windows at the moment; they are kept: HTTP 503: busy with 3"));
 }
 
 TEST_F(AnswerLogTest, KindsAreApart) {

@@ -192,7 +192,8 @@ TEST_F(ExporterTest, WindowsWaitWhileTheCollectorIsDownAndComeInOrder) {
   EXPECT_EQ(stats.oldest_unix_ns, 0u);
   EXPECT_EQ(stats.last_error, "");
   ASSERT_EQ(Said().size(), 2u) << "once each";
-  EXPECT_THAT(Said()[0], HasSubstr("bad: " + config_.target.url + " does not take windows now; they are kept: "));
+  EXPECT_THAT(Said()[0],
+              HasSubstr("bad: " + config_.target.url + " accepts no windows at the moment; they are kept: "));
   EXPECT_THAT(Said()[1], HasSubstr("good: windows reach " + config_.target.url + " again"));
 }
 
@@ -301,7 +302,8 @@ TEST_F(ExporterTest, WhatACollectorHasNoRoomForComesLaterAndTheRestNotAgain) {
     EXPECT_GE(all[1].at - all[0].at, seconds(1)) << "when the server says";
     exporter->Stop();  // what is said comes after what is counted
     ASSERT_EQ(Said().size(), 2u);
-    EXPECT_THAT(Said()[0], HasSubstr("takes only a part of a window now; the rest is kept: HTTP 429: push series"));
+    EXPECT_THAT(Said()[0],
+                HasSubstr("accepts only a part of a window at the moment; the rest is kept: HTTP 429: push series"));
     EXPECT_THAT(Said()[1], HasSubstr("again"));
     said_.clear();
   }
@@ -437,12 +439,9 @@ TEST_F(ExporterTest, ASuccessOfAnotherServerIsNone) {
   EXPECT_EQ(stats.retries, 3u);
   EXPECT_THAT(stats.losses, IsEmpty());
   exporter->Stop();  // what is said comes after what is counted
-  EXPECT_THAT(
-      Said(),
-      ElementsAre(
-          HasSubstr(
-              "does not take windows now; they are kept: HTTP 200, but not an OTLP answer: its type is text/html"),
-          HasSubstr("again")));
+  EXPECT_THAT(Said(), ElementsAre(HasSubstr("accepts no windows at the moment; they are kept: HTTP 200, but not an "
+                                            "OTLP answer: its type is text/html"),
+                                  HasSubstr("again")));
 }
 
 // Each program's profile is refused by itself; what programs are called is up to their users.

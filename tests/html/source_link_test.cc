@@ -48,7 +48,7 @@ TEST(SourceLinkTest, RefusesWhatANameOfAFileCouldMakeSomethingElseOf) {
 TEST(SourceLinkTest, SaysWhatALinkIs) {
   EXPECT_EQ(
       ParseSourceLink("example.org/\033%f").status().message(),
-      "--source-link example.org/?%f: it is [PREFIX=]URL, such as https://example.org/%f#L%l, with the host before "
+      "--source-link example.org/?%f: write [PREFIX=]URL, such as https://example.org/%f#L%l, with the host before "
       "%f (the file)");
 }
 

@@ -129,12 +129,12 @@ TEST_F(Asked, FilesOfAnotherTimeAreLeftOut) {
   const std::string between = RecordTwice();
   const std::string later = Report({first_, second_, "--since", between});
   EXPECT_THAT(errors_, ContainsRegex("offcpu: left out: " + first_ + ", from " + kTime + " to " + kTime + "\n" +
-                                     "offcpu: whole file: " + second_ + ", from " + kTime + " to " + kTime + "\n"));
+                                     "offcpu: taken whole: " + second_ + ", from " + kTime + " to " + kTime + "\n"));
   EXPECT_EQ(ReadFile(later), ReadFile(Report({second_})));
   EXPECT_EQ(ReadFile(Report({first_, second_, "--until", between})), ReadFile(Report({first_})));
   EXPECT_EQ(Sum(Report({first_, second_, "--since", "1h"})), Sum(Report({first_, second_})));
   EXPECT_EQ(Run({"report", first_, second_, "--until", "2001-01-01"}), kBadUsage);
-  EXPECT_THAT(errors_, HasSubstr("offcpu: no file lies in this time (--since, --until)\n"));
+  EXPECT_THAT(errors_, HasSubstr("offcpu: no file covers this time (--since, --until)\n"));
 }
 
 TEST_F(Asked, FilesByFunctions) {
@@ -195,7 +195,8 @@ TEST_F(Asked, DiffComparesWhatWasInASecond) {
 TEST_F(Asked, WrongUsageIsToldInOneLine) {
   for (const auto& [words, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"report", "a.pb.gz", "--focus", "("}, "--focus: '(' is not a regular expression: "},
-           {{"report", "a.pb.gz", "--cause", "locks"}, "no cause is called 'locks'; the causes are lock, "},
+           {{"report", "a.pb.gz", "--cause", "locks"},
+            "no cause is called 'locks' (did you mean lock?); the causes are lock, "},
            {{"report", "a.pb.gz", "--since", "noon"}, "--since: 'noon' is not a time: write how long ago (10m), "},
            {{"dump", "--ignore", "["}, "--ignore: '[' is not a regular expression: "},
            {{"dump", "--since", "2026-01-02", "--until", "2026-01-01"}, "--since must be before --until, 2026-01-01 "},
@@ -229,9 +230,10 @@ TEST_F(Asked, TheServiceByTimeAndPlace) {
   EXPECT_GT(Sum(Dump({"--pid", pid, "--only", "pid=" + pid.substr(0, 1) + "*"}), "wait_in"), 0u)
       << "patterns are not for the service";
   EXPECT_GT(Sum(Dump({"--since", begin}), "wait_in_nanosleep"), 0u);
-  EXPECT_THAT(errors_, ContainsRegex(std::string("^offcpu: whole windows, from ") + kTime + " to " + kTime + "\n"));
+  EXPECT_THAT(errors_,
+              ContainsRegex(std::string("^offcpu: these are whole windows, from ") + kTime + " to " + kTime + "\n"));
   EXPECT_EQ(Sum(Dump({"--until", "2001-01-01"})), 0u);
-  EXPECT_THAT(errors_, HasSubstr("offcpu: no window lies in this time (--since, --until)\n"));
+  EXPECT_THAT(errors_, HasSubstr("offcpu: no window covers this time (--since, --until)\n"));
   ASSERT_EQ(Ask({"dump", "--until", "2001-01-01", "-o", Path("none.pb.gz")}), kOk) << errors_;
   EXPECT_EQ(Run({"report", Path("none.pb.gz")}), kOk) << errors_;
 }

@@ -175,7 +175,6 @@ TEST_F(Cli, NoSuchProcess) {
   ExpectOneLineError("4194304");
 }
 
-// They are left out unless asked for, so one that is named would be a recording of nothing.
 // A misspelled name is noticed at once, and not after the minute that was recorded.
 TEST_F(Cli, ANameThatNoThreadHasIsNoticed) {
   ASSERT_EQ(Run({"record", "--comm", "nosuch*", "0.2"}), kOk) << errors_;
@@ -183,6 +182,7 @@ TEST_F(Cli, ANameThatNoThreadHasIsNoticed) {
   EXPECT_THAT(output_, HasSubstr("\nselection     no thread is called nosuch*\n"));
 }
 
+// They are left out unless asked for, so one that is named would be a recording of nothing.
 TEST_F(Cli, AKernelThreadMustBeAskedForTwice) {
   const std::string kthreadd = "2";
   if (ReadFile("/proc/2/comm") != "kthreadd\n") GTEST_SKIP() << "no kernel thread is in this pid namespace";
@@ -277,6 +277,18 @@ TEST_F(Cli, WritesFoldedStacksToTheStandardOutput) {
   EXPECT_THAT(output_, ContainsRegex("(^|\n)sleep;sleep;[^\n]*clock_nanosleep[^\n]* [0-9]+\n"));
   std::istringstream lines(output_);
   for (std::string line; std::getline(lines, line);) EXPECT_THAT(line, ContainsRegex("^[^;]+;.* [0-9]+$"));
+}
+
+TEST_F(Cli, AStandardOutputThatTakesNothingIsAnError) {
+  for (const std::string& to : {">/dev/full", ">&-"}) {
+    const std::vector<std::vector<std::string>> verbs = {
+        {"doctor"}, {"record", "--comm", "nosuch*", "0.2"}, {"record", "-o", "-", "--format", "txt", "0.2"}};
+    for (const std::vector<std::string>& words : verbs) {
+      EXPECT_EQ(Run(words, {"sh", "-c", "exec \"$0\" \"$@\" " + to}), kFailed) << words[0] << to;
+      EXPECT_THAT(errors_, HasSubstr("offcpu: cannot write ")) << words[0] << to;
+      EXPECT_THAT(errors_, HasSubstr("standard output: ")) << words[0] << to;
+    }
+  }
 }
 
 TEST_F(Cli, CommandThatIsNotThere) {

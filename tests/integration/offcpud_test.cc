@@ -291,7 +291,7 @@ TEST_F(Daemon, ExportsItsWindowsAndTheLastOneToo) {
   ASSERT_NE(target, nullptr);
   target->Go();
   target->AwaitDone();
-  AwaitLog("does not take windows now; they are kept");
+  AwaitLog("accepts no windows at the moment; they are kept");
   const auto windows_ended = [this] {
     EXPECT_EQ(Ask({"status", "--json"}), kOk) << errors_;
     return JsonNumber(output_, "windows_ended");

@@ -66,7 +66,7 @@ TEST_F(Pprof, ReportByALabelAndOnlyWhatHasOne) {
   EXPECT_THAT(ReadFile(Path("locks.folded")), HasSubstr("futex"));
   EXPECT_THAT(ReadFile(Path("locks.folded")), Not(HasSubstr("nanosleep;-;")));
   EXPECT_EQ(Run({"report", recorded_, "--by", "group"}), 2);
-  EXPECT_THAT(errors_, HasSubstr("no label is called 'group'; the labels are pid, process,"));
+  EXPECT_THAT(errors_, HasSubstr("no label is called 'group' (did you mean cgroup?); the labels are pid, process,"));
   EXPECT_EQ(Run({"report", recorded_, "--only", "lock"}), 2);
   EXPECT_THAT(errors_, HasSubstr("'lock' does not have the form LABEL=PATTERN"));
 }
@@ -75,7 +75,7 @@ TEST_F(Pprof, ReportSaysWhatIsWrongWithItsFile) {
   EXPECT_EQ(Run({"report", Path("none.pb.gz")}), 2);
   EXPECT_EQ(errors_, "offcpu: " + Path("none.pb.gz") + " cannot be read: No such file or directory\n");
   EXPECT_EQ(Run({"report", "-"}), 2);
-  EXPECT_EQ(errors_, "offcpu: cannot read the standard input: name a .pb.gz file\n");
+  EXPECT_EQ(errors_, "offcpu: cannot read standard input: name a .pb.gz file\n");
   EXPECT_EQ(Run({"report"}), 2);
   EXPECT_THAT(errors_, HasSubstr("FILE is required"));
   std::ofstream(Path("text.pb.gz")) << "no profile\n";

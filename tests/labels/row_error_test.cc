@@ -143,7 +143,7 @@ TEST(RowErrorTest, TheLegendSaysWhatMarksMean) {
   FakeProfile fake = SampledProfile();
   EXPECT_EQ(
       ErrorLegend(fake.profile),
-      "± standard error, ? of fewer than 10 sampled waits; no ±, or no line: nothing sampled, at most 300 us more\n");
+      "± standard error, ? of fewer than 10 sampled waits; rows without ±, and rows not shown, lack at most 300 us\n");
   fake.profile.stats.not_sampled = 0;
   EXPECT_EQ(ErrorLegend(fake.profile), "± standard error, ? of fewer than 10 sampled waits\n");
   for (NamedRow& row : fake.profile.rows) row.ns_variance = 0;

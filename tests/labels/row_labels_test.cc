@@ -12,10 +12,9 @@ using ::testing::HasSubstr;
 
 TEST(ParseRowLabelTest, AnErrorNamesThoseThereAre) {
   EXPECT_EQ(*ParseRowLabel("cgroup"), RowLabel::kControlGroup);
-  EXPECT_THAT(
-      std::string(ParseRowLabel("group").status().message()),
-      HasSubstr(
-          "no label is called 'group'; the labels are pid, process, exe, container, image, tid, comm, cgroup, pod,"));
+  EXPECT_THAT(std::string(ParseRowLabel("group").status().message()),
+              HasSubstr("no label is called 'group' (did you mean cgroup?); the labels are pid, process, exe, "
+                        "container, image, tid, comm, cgroup, pod,"));
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ TEST(RowValueTest, WhatOfSamplesThereIsOnlyWithSamples) {
 }
 
 TEST(RowValueTest, AnErrorNamesThoseThereAre) {
-  EXPECT_THAT(
-      std::string(ParseRowValue("time").status().message()),
-      HasSubstr("no value is called 'time'; the values are count, off_cpu, blocked, runnable, samples, cpu, wall"));
+  EXPECT_THAT(std::string(ParseRowValue("cout").status().message()),
+              HasSubstr("no value is called 'cout' (did you mean count?); the values are count, off_cpu, blocked, "
+                        "runnable, samples, cpu, wall"));
 }
 
 TEST(RowValueTest, CountsAreNoTimes) {

@@ -616,7 +616,7 @@ TEST_F(PprofFileTest, ErrorsNameTheFile) {
   ExpectFileError(directory_, absl::StatusCode::kInvalidArgument, "is a directory: must be a regular file");
   ExpectFileError("/dev/null", absl::StatusCode::kInvalidArgument, "is a device: must be a regular file");
   std::ofstream(path_) << "\x1f\x8b";
-  ExpectFileError(path_, absl::StatusCode::kDataLoss, "is cut off");
+  ExpectFileError(path_, absl::StatusCode::kDataLoss, "is truncated");
 }
 
 TEST_F(PprofFileTest, IsNotReadBeyondTheLimit) {

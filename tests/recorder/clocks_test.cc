@@ -155,9 +155,10 @@ TEST(TimeNamespaceTest, OnlyTheKernelsOwnClocksWillDo) {
   EXPECT_TRUE(CheckTimeNamespace("monotonic           0         0\nboottime            0         0\n").ok());
   const absl::Status shifted = CheckTimeNamespace("monotonic      100000         0\nboottime            0         0\n");
   EXPECT_EQ(shifted.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(std::string(shifted.message()),
-            "this process is in a time namespace: monotonic is 100000 s off the kernel's clock; run it in the host's, "
-            "for example by nsenter --time=/proc/1/ns/time");
+  EXPECT_EQ(
+      std::string(shifted.message()),
+      "this process is in a time namespace: monotonic is 100000 s off the kernel's clock; run it in the host's time "
+      "namespace, for example with nsenter --time=/proc/1/ns/time");
   EXPECT_FALSE(CheckTimeNamespace("monotonic 0 0\nboottime 0 -1\n").ok());
   EXPECT_TRUE(CheckTimeNamespace().ok()) << "that of the tests";
 }

@@ -90,7 +90,7 @@ TEST_P(HotSpotTables, MissingFieldIsNamed) {
   vm_.Rename("ConstantPool::_pool_holder", "_owner");
   const absl::StatusOr<HotSpotLayout> layout = Layout();
   ASSERT_FALSE(layout.ok());
-  EXPECT_EQ(layout.status().message(), "this build says nothing of ConstantPool::_pool_holder");
+  EXPECT_EQ(layout.status().message(), "this build does not describe ConstantPool::_pool_holder");
 }
 
 TEST_P(HotSpotTables, SourceFilesMayBeMissing) {

@@ -74,7 +74,8 @@ TEST_F(LabelTableTest, WhatATableCanBeBy) {
   EXPECT_EQ(ParseTableBy("syscall")->label, RowLabel::kSystemCall);
   const absl::Status unknown = ParseTableBy("group").status();
   EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(unknown.message()), HasSubstr("no label is called 'group'; the labels are pid, process,"));
+  EXPECT_THAT(std::string(unknown.message()),
+              HasSubstr("no label is called 'group' (did you mean cgroup?); the labels are pid, process,"));
   EXPECT_THAT(std::string(unknown.message()), testing::EndsWith(", idle, command, thread"));
 }
 

@@ -161,7 +161,7 @@ TEST_F(TopTextTest, EstimatesHaveTheirErrors) {
   EXPECT_THAT(Lines(),
               ElementsAre("offcpu top    18:40:32  1.00 s recorded by offcpud",
                           "per second: 110 ms ±1 % off the CPU, 88.1 ms blocked, 22.0 ms runnable, 1206 ±5 % waits",
-                          "2 processes; lost nothing; nothing sampled: at most 300 us more in a line", "",
+                          "2 processes; lost nothing; lines without ± lack at most 300 us", "",
                           "    PID PROCESS          OFF-CPU/s        ±  BLOCKED/s RUNNABLE/s  WAITS/s   LONGEST",
                           "     10 server             90.0 ms     ±2 %    68.0 ms    22.0 ms     1201   60.0 ms",
                           "     20 client             20.1 ms  ±0.4 %?    20.1 ms    40.0 us      5.0   20.0 ms", "",

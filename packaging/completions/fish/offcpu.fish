@@ -1,6 +1,6 @@
 # What fish offers after "offcpu".
 complete -c offcpu -f
-complete -c offcpu -n __fish_use_subcommand -a record -d 'Record waits and write where they happened'
+complete -c offcpu -n __fish_use_subcommand -a record -d 'Record where threads wait, and print or write it'
 complete -c offcpu -n __fish_use_subcommand -a top -d 'Live: who is off the CPU longest, and where'
 complete -c offcpu -n __fish_use_subcommand -a stacks -d 'Where every thread of a process stands now'
 complete -c offcpu -n __fish_use_subcommand -a report -d 'A recorded .pb.gz file in another form'

@@ -109,7 +109,7 @@ absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
                  .end = paged.ReadValue<uint64_t>(layout->high_bound).value_or(0)};
   vm->call_stub_return_ = paged.ReadValue<uint64_t>(layout->call_stub_return).value_or(0);
   if (vm->call_stub_return_ < vm->bounds_.begin || vm->call_stub_return_ >= vm->bounds_.end)
-    return absl::UnavailableError("the virtual machine has not made its code yet");
+    return absl::UnavailableError("the virtual machine has not generated its code yet");
   vm->counters_ = ClassCounters::Find(*layout, paged);
   return vm;
 }

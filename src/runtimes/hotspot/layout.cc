@@ -53,7 +53,7 @@ class Finder {
   }
   absl::Status status() const {
     if (missing_.empty()) return absl::OkStatus();
-    return absl::NotFoundError(absl::StrCat("this build says nothing of ", missing_));
+    return absl::NotFoundError(absl::StrCat("this build does not describe ", missing_));
   }
 
  private:
@@ -180,7 +180,7 @@ absl::StatusOr<HotSpotLayout> HotSpotLayout::Of(const VmStructs& structs, const 
   FindMethods(find, &layout);
   if (!find.status().ok()) return find.status();
   const std::optional<int32_t> linked = structs.Constant("InstanceKlass::linked");
-  if (!linked) return absl::NotFoundError("this build says nothing of InstanceKlass::linked");
+  if (!linked) return absl::NotFoundError("this build does not describe InstanceKlass::linked");
   layout.linked_state = *linked;
   layout.major_version = memory.ReadValue<int32_t>(version).value_or(0);
   if (layout.major_version < kOldestVersion)
