@@ -16,7 +16,7 @@ string(REPLACE "glibc " "" _libc "${_libc}")
 set(CPACK_RPM_PACKAGE_REQUIRES "glibc >= ${_libc}")
 set(CPACK_RPM_USER_FILELIST "%config(noreplace) /etc/offcpud/offcpud.toml")
 set(CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none") # others may have the same libraries
-set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /etc/offcpud /usr/sbin /usr/share/man /usr/share/man/man1
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /usr/sbin /usr/share/man /usr/share/man/man1
     /usr/share/man/man5 /usr/share/man/man7 /usr/share/man/man8 /usr/lib/systemd /usr/lib/systemd/system
     /usr/lib/sysusers.d /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/zsh
     /usr/share/zsh/vendor-completions /usr/share/fish /usr/share/fish/vendor_completions.d)
