@@ -135,8 +135,9 @@ class ExporterTest : public ::testing::Test {
   // Until `is_so` of the statistics.
   template <typename Condition>
   static ExporterStats AwaitStats(const Exporter& exporter, Condition is_so) {
-    const auto deadline = std::chrono::steady_clock::now() + seconds(30);
-    while (!is_so(exporter.stats()) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    const auto deadline = std::chrono::steady_clock::now() + seconds(120);
+    while (!is_so(exporter.stats()) && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(milliseconds(1));
     EXPECT_TRUE(is_so(exporter.stats()));
     return exporter.stats();
   }
