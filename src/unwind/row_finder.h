@@ -76,6 +76,11 @@ class RowFinder {
   // Does a signal trampoline begin at the link-time `address`, as the first source says that describes it?
   bool BeginsSignalFrame(const std::shared_ptr<const Module>& module, uint64_t address);
 
+  // Does Find answer by the frame pointer if that is plausible, and may answer otherwise if it is not?
+  bool MayGoByFramePointer(const std::shared_ptr<const Module>& module) {
+    return module != nullptr && TablesOf(module).traits.by_plausible_fp;
+  }
+
   const RowFinderStats& stats() const { return stats_; }
 
  private:

@@ -43,13 +43,24 @@ bool KeepsFramePointer(const MappedCode& code, bool exact, uint64_t address) {
   return code.module->keeps_frame_pointer || (!exact && Contains(code.module->tables().framed, address));
 }
 
-// Does the row lead to where the frame pointer leads to as well?
-bool IsFrameOfFramePointer(const UnwindRow& row, const FrameState& state, const Machine& machine) {
-  const UnwindRow by_fp = FramePointerRow(machine);
+// Does the row, whose CFA is the stack pointer's or the frame pointer's, lead to where the frame pointer leads to?
+bool LeadsToSameCfa(const UnwindRow& row, const FrameState& state, const Machine& machine) {
   const auto cfa = [&](const UnwindRow& of) {
     return (of.cfa.reg == machine.fp ? state.fp : state.sp) + static_cast<uint64_t>(int64_t{of.cfa.offset});
   };
-  return row.fp.place == by_fp.fp.place && row.fp.offset == by_fp.fp.offset && cfa(row) == cfa(by_fp);
+  return cfa(row) == cfa(FramePointerRow(machine));
+}
+
+// Does it take the caller's frame pointer from there, too?
+bool IsFrameOfFramePointer(const UnwindRow& row, const FrameState& state, const Machine& machine) {
+  const UnwindRow by_fp = FramePointerRow(machine);
+  return row.fp.place == by_fp.fp.place && row.fp.offset == by_fp.fp.offset && LeadsToSameCfa(row, state, machine);
+}
+
+// Is the register that of the interrupted frame, though the row says nothing of it? That of a caller leads further up.
+bool IsOwnFramePointer(const UnwindRow& row, const FrameState& state, const Machine& machine) {
+  return state.fp_known && row.cfa.reg == machine.sp && row.fp.place == Place::kUnchanged &&
+         row.cfa.offset >= FramePointerRow(machine).cfa.offset && LeadsToSameCfa(row, state, machine);
 }
 
 }  // namespace
@@ -78,8 +89,10 @@ std::optional<EndReason> Strategies::Find(const MappedCode& code, const StackCop
   found->outcome = rows_.Find(code.module, found->address, found->plausible_fp, &found->row);
   found->keeps_fp = KeepsFramePointer(code, state->exact, found->address);
   // 4. Interrupted code: it may have no frame yet, or none any more, which the frame pointer does not show.
-  if (state->exact && by_frame_pointer_ && !found->IsDescribed()) FindInterrupted(code, found);
-  found->is_fixed = found->IsDescribed();
+  if (state->exact && by_frame_pointer_ && !found->IsDescribed()) FindInterrupted(code, *state, found);
+  // Where the frame pointer would have been followed had it been one, its value has decided as well.
+  const bool is_by_value = !state->exact && !found->plausible_fp && rows_.MayGoByFramePointer(code.module);
+  found->is_fixed = found->IsDescribed() && !is_by_value;
   // 5. The hole of clone: it returns twice, for which tables have no word.
   if (state->exact && found->outcome == FindOutcome::kNotHere) FindAtClone(code, *state, found);
   // Nothing begins in the middle of a row, which is where most calls return to.
@@ -99,11 +112,13 @@ std::optional<EndReason> Strategies::Find(const MappedCode& code, const StackCop
   return std::nullopt;
 }
 
-void Strategies::FindInterrupted(const MappedCode& code, FoundCaller* found) {
+void Strategies::FindInterrupted(const MappedCode& code, const FrameState& state, FoundCaller* found) {
   UnwindRow row;
   if (rows_.FindInterrupted(code.module, found->address, &row) != FindOutcome::kFound) return;
   found->outcome = FindOutcome::kFound;
   found->row = row;
+  // Go's tables have no word for the frame pointer. Where it is that of this frame, the caller's lies behind it.
+  if (IsOwnFramePointer(row, state, *machine_)) found->row.fp = FramePointerRow(*machine_).fp;
 }
 
 // For a thread that is in a system call, or comes out of one.

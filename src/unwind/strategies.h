@@ -67,7 +67,7 @@ class Strategies {
   const RowFinderStats& row_stats() const { return rows_.stats(); }
 
  private:
-  void FindInterrupted(const MappedCode& code, FoundCaller* found);
+  void FindInterrupted(const MappedCode& code, const FrameState& state, FoundCaller* found);
   void FindAtClone(const MappedCode& code, const FrameState& state, FoundCaller* found);
   std::optional<EndReason> FindTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
                                           FoundCaller* found);

@@ -178,13 +178,36 @@ func main() {
 END
 go build -o w w.go && exec ./w)";
 
+// Some of its threads are preempted anywhere, since there are more than CPUs.
+constexpr char kGoServes[] = R"(cat >s.go <<'END'
+package main
+import ("net"; "os"; "time")
+func main() {
+  listener, _ := net.Listen("unix", "socket")
+  for i := 0; i < 16; i++ {
+    go func() {
+      client, _ := net.Dial("unix", "socket")
+      for b := make([]byte, 64); ; { client.Write(b); client.Read(b) }
+    }()
+  }
+  for {
+    server, err := listener.Accept()
+    if err != nil { os.Exit(1) }
+    go func() { for b := make([]byte, 64); ; { server.Read(b); time.Sleep(100 * time.Microsecond); server.Write(b) } }()
+  }
+}
+END
+go build -o s s.go && exec ./s)";
+
 constexpr char kNodeWaits[] = R"(exec node -e '
 const fs = require("fs");
 const nested = (n, f) => n == 0 ? f() : nested(n - 1, f);
 setInterval(() => nested(5, () => fs.readFile("/dev/null", () => {})), 1)')";
 
 std::vector<RealProgram> Guessed() {
-  return {{"go", "/usr/bin/go", kGoWaits, 3}, {"node", "/usr/bin/node", kNodeWaits, 5}};
+  return {{"go", "/usr/bin/go", kGoWaits, 3},
+          {"go_server", "/usr/bin/go", kGoServes, 5},
+          {"node", "/usr/bin/node", kNodeWaits, 5}};
 }
 
 class GuessedWalks : public testing::TestWithParam<RealProgram> {};

@@ -267,7 +267,8 @@ TEST_F(Cli, PassesTheExitStatusOfACommandOn) {
 }
 
 TEST_F(Cli, SaysThatItWaitsForACommandThatGoesOn) {
-  EXPECT_EQ(Run({"record", "0.2", "--", "sh", "-c", "sleep 2; exit 5"}), 5) << errors_;
+  const std::string goes_on = "until grep -q 'waiting for sh' " + Path("stderr") + "; do sleep 0.1; done; exit 5";
+  EXPECT_EQ(Run({"record", "0.2", "--", "sh", "-c", goes_on}), 5) << errors_;
   EXPECT_THAT(errors_, ContainsRegex("offcpu: the recording has ended; waiting for sh \\([0-9]+\\); Ctrl-C ends it"));
 }
 

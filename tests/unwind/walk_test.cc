@@ -76,7 +76,7 @@ class WalkTest : public ::testing::Test {
     copied.insert(copied.end(), words.begin(), words.end());
     const uint64_t begin = kStack - red_zone.size() * 8;
     SpanMemory memory(begin, std::as_bytes(std::span(copied)));
-    walker.Walk(space, registers, false, {memory, begin, kStack + words.size() * 8, more}, &stack);
+    walker.Walk(space, registers, false, {memory, begin, kStack + words.size() * 8, more}, &stack, &trace);
     return stack.end;
   }
   // The addresses of the walked frames.
@@ -92,6 +92,7 @@ class WalkTest : public ::testing::Test {
   std::vector<uint64_t> words = std::vector<uint64_t>(16);
   Walker walker{kX86_64};
   UserStack stack;
+  WalkTrace trace;
 };
 
 TEST_F(WalkTest, ToTheOutermostFrame) {
@@ -508,6 +509,49 @@ TEST_F(WalkTest, InterruptedInGo) {
   }
   Walk(kGenerated + 0x1001, kStack + 32);
   EXPECT_EQ(stack.frames[1].address, 0x1200u) << "there it has one";
+}
+
+// Go's tables say where the CFA is, and nothing of the frame pointer. Where that of the interrupted function is set up,
+// the caller's lies behind it; before that, the register is still the caller's.
+TEST_F(WalkTest, InterruptedInAFrameOfGo) {
+  auto go = std::make_shared<Module>(Module());
+  go->code = {{0x1000, 0x2000}};
+  go->keeps_frame_pointer = true;
+  go->landmarks = {{.code = {0x12f0, 0x1310}}};
+  for (const int byte : {16,   0,    0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,  // CIE
+                         24,   0,    0, 0, 0,    0,    0,    0,  // length of an FDE, its CIE
+                         0,    0x10, 0, 0, 0,    0,    0,    0,  // begin
+                         0,    2,    0, 0, 0,    0,    0,    0,  // size
+                         0x0e, 48,   0, 0}) {                    // DW_CFA_def_cfa_offset: CFA = rsp + 48 in all of it
+    go->debug_frame.bytes.push_back(static_cast<std::byte>(byte));
+  }
+  MappedCode code;
+  code.begin = kGenerated + 0x1000;
+  code.end = kGenerated + 0x2000;
+  code.bias = kGenerated;
+  code.module = go;
+  space = AddressSpace({code});
+  words[4] = kStack + 80;
+  words[10] = 0;
+  for (const uint64_t caller : {0x1180, 0x1280}) {  // in the table, too, or not
+    SCOPED_TRACE(caller);
+    words[5] = kGenerated + caller;
+    words[11] = kGenerated + 0x1300;
+    for (const uint64_t fp : {kStack + 32, kStack + 80}) {
+      EXPECT_EQ(Walk(kGenerated + 0x1100, fp), EndReason::kComplete);
+      EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1100, caller, 0x1300})) << fp;
+      EXPECT_EQ(stack.frames[1].source, FrameSource::kDebugFrame);
+      EXPECT_EQ(stack.frames[2].source, FrameSource::kFramePointer);
+      EXPECT_TRUE(trace.is_followable);
+    }
+  }
+  // A frame pointer that is none: the table leads on. Another value would have decided otherwise.
+  words[5] = kGenerated + 0x1180;
+  words[11] = kGenerated + 0x1300;
+  EXPECT_EQ(Walk(kGenerated + 0x1100, kStack + 8), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1100, 0x1180, 0x1300}));
+  EXPECT_EQ(stack.frames[2].source, FrameSource::kDebugFrame);
+  EXPECT_FALSE(trace.is_fixed);
 }
 
 // Code without tables, of which it is known that it has a frame at each call. Words between the stack pointer and the
