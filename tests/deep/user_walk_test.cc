@@ -58,7 +58,7 @@ void ExpectNoneWrong(const Recording& recording, uint64_t proven_at_least) {
 class UserWalks : public testing::TestWithParam<std::vector<std::string>> {
  protected:
   void SetUp() override {
-    if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+    if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   }
 };
 
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(, UserWalks,
 
 // Other code is mapped over code that has just waited: each library's function is called by one of the program's.
 TEST(UserWalk, OfCodeThatIsMappedOverIsThatOfTheCode) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   const std::unique_ptr<Target> target = Target::Start({"remap", "fixed", "--rounds", "1000"});
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(WithOdds({target->pid()}, 1000), *target);
@@ -116,7 +116,7 @@ TEST(UserWalk, OfCodeThatIsMappedOverIsThatOfTheCode) {
 // Where a program writes its code over as it likes, nothing tells who has called it: so every caller is marked as a
 // guess, that of the function that keeps a frame pointer, too.
 TEST(UserWalk, OfCodeThatIsRewrittenIsAGuess) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   const std::unique_ptr<Target> target = Target::Start({"remap", "rewritten", "--rounds", "200"});
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(WithOdds({target->pid()}, 1000), *target);
@@ -142,7 +142,7 @@ TEST(UserWalk, OfCodeThatIsRewrittenIsAGuess) {
 
 // Programs that are preempted wherever they are, that fault, map and unmap, and that come and go.
 TEST(UserWalk, OfABusyHostAreAllAsTheirCaptures) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   if (!IsInstalled("stress-ng")) GTEST_SKIP() << "stress-ng is not installed";
   const TemporaryDirectory directory;
   Load load;
@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(Of, GuessedWalks, testing::ValuesIn(Guessed()),
                          [](const auto& program) { return program.param.name; });
 
 TEST_P(GuessedWalks, AreAllAsTheirCaptures) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   if (!GetParam().is_installed()) GTEST_SKIP() << GetParam().name << " is not installed";
   const RunningProgram program(GetParam());
   const auto has_begun = [&] { return Threads(program.pid()).size() >= GetParam().threads; };
@@ -228,7 +228,7 @@ TEST_P(GuessedWalks, AreAllAsTheirCaptures) {
 
 // Every instruction is a wait, which the tracer ends.
 TEST(UserWalk, OfEveryInstructionIsAsItsCapture) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   const std::unique_ptr<Stepper> stepper = Stepper::Start({BinDirectory() + "/targets/stepped", "short"}, false);
   ASSERT_NE(stepper, nullptr);
   const absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(WithOdds({stepper->pid()}, 1));
@@ -309,7 +309,7 @@ class PutAnywhere {
 
 // With OFFCPU_STRIDE=1 at every address, which takes minutes.
 TEST(UserWalk, OfEveryAddressOfLibrariesIsAsItsCapture) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   const char* asked = std::getenv("OFFCPU_STRIDE");
   const uint64_t stride = asked == nullptr ? 307 : std::strtoull(asked, nullptr, 10);  // a prime
   const std::unique_ptr<PutAnywhere> program = PutAnywhere::Start({BinDirectory() + "/targets/stepped_cxx"});
@@ -369,7 +369,7 @@ void ExpectNearlyAllComplete(const Load& load) {
 }
 
 TEST(UserWalk, ServesPostgresUnderLoad) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   if (!PostgresLoad::IsInstalled()) GTEST_SKIP() << "PostgreSQL is not installed";
   const PostgresLoad postgres;
   ASSERT_TRUE(postgres.is_ready());
@@ -377,7 +377,7 @@ TEST(UserWalk, ServesPostgresUnderLoad) {
 }
 
 TEST(UserWalk, ServesRedisUnderLoad) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   if (!IsInstalled("redis-server") || !IsInstalled("redis-benchmark")) GTEST_SKIP() << "redis is not installed";
   const RedisLoad redis;
   ExpectNearlyAllComplete(redis.load());
@@ -400,7 +400,7 @@ Counts CountSleeps(const Recording& recording) {
 }
 
 TEST(UserWalk, TellsWhatCapturesTell) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   Counts walked;
   Counts captured;
   for (const uint32_t proof_odds : {0u, 1000u}) {
@@ -445,7 +445,7 @@ Sums SumsOf(const Recording& recording) {
 
 // Two recorders of one run read the same times: what the one receives in sums, the other receives wait by wait.
 TEST(UserWalk, SumsAreWhatRecordsTell) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   const std::unique_ptr<Target> target = Target::Start({"pingpong", "--seconds", "2", "--frames", "10"});
   ASSERT_NE(target, nullptr);
   RecordConfig config = WithOdds({target->pid(), target->Detail("pong")}, 1000);
@@ -466,7 +466,7 @@ TEST(UserWalk, SumsAreWhatRecordsTell) {
 
 // What a name was longer by than the one after it does not stay behind it.
 TEST(UserWalk, WaitsAreSummedAlsoUnderAShorterName) {
-  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!CanWalk()) GTEST_SKIP() << "user stacks are not walked on this kernel";
   const std::unique_ptr<Target> target = Target::Start({"pingpong", "--seconds", "3", "--rename", "96000"});
   ASSERT_NE(target, nullptr);
   const absl::StatusOr<std::unique_ptr<Recorder>> recorder =
